@@ -1,0 +1,71 @@
+"""Turn what a command raises into a message and an exit code, in one place."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from edgeinf.cli import output
+from edgeinf.core.errors import EdgeinfError
+
+__all__ = ["Outcome", "Terminated", "translated"]
+
+
+class Terminated(BaseException):
+    """SIGTERM arrived; raised by commands that install a handler to leave nothing behind."""
+
+
+class Outcome:
+    """The exit code a command ends with."""
+
+    def __init__(self) -> None:
+        self.code = 0
+
+
+@contextmanager
+def translated() -> Iterator[Outcome]:
+    """Run the body; print its failure as ``error:`` and ``hint:`` and record the exit code."""
+    outcome = Outcome()
+    try:
+        yield outcome
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _silence_stdout()
+    except (KeyboardInterrupt, Terminated) as interrupt:
+        outcome.code = 143 if isinstance(interrupt, Terminated) else 130
+    except EdgeinfError as error:
+        output.print_error(error.message, error.hint)
+        outcome.code = error.exit_code
+        if os.environ.get("EDGEINF_DEBUG") == "1":
+            raise
+    except Exception as error:
+        outcome.code = _foreign(error)
+
+
+def _foreign(error: Exception) -> int:
+    """Print an exception that is not ours: the argument parser's is wrong usage, any other is a bug."""
+    import typer.exceptions
+
+    if isinstance(error, typer.exceptions.TyperException):
+        ctx = getattr(error, "ctx", None)
+        where = f" ({ctx.command_path})" if ctx is not None else ""
+        message = error.format_message().rstrip(".")
+        output.print_error(message[:1].lower() + message[1:] + where, f"{ctx.command_path} --help" if ctx else None)
+        return 2
+    if isinstance(error, typer.exceptions.Exit):
+        return error.exit_code
+    if isinstance(error, typer.exceptions.Abort):
+        return 130
+    if os.environ.get("EDGEINF_DEBUG") == "1":
+        raise error
+    output.print_error(
+        f"a bug in edgeinf: {type(error).__name__}: {error}", "EDGEINF_DEBUG=1 shows where it happened"
+    )
+    return 3
+
+
+def _silence_stdout() -> None:
+    """Point stdout at nothing, so that the interpreter's own flush at exit stays quiet too."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
