@@ -1,0 +1,1 @@
+"""One tree of sections, tables and charts, and one writer per output."""
