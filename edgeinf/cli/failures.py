@@ -60,9 +60,7 @@ def _foreign(error: Exception) -> int:
         return 130
     if os.environ.get("EDGEINF_DEBUG") == "1":
         raise error
-    output.print_error(
-        f"a bug in edgeinf: {type(error).__name__}: {error}", "EDGEINF_DEBUG=1 shows where it happened"
-    )
+    output.print_error(f"a bug in edgeinf: {type(error).__name__}: {error}", "EDGEINF_DEBUG=1 shows where it happened")
     return 3
 
 

@@ -24,7 +24,8 @@ _SECRET = re.compile(rf"(?<![A-Za-z0-9])(?:{_KEY_FORMS})")
 _BEARER = re.compile(r"(?i)\b(bearer\s+)[A-Za-z0-9._~+/=-]{6,}")
 _USERINFO = re.compile(r"(://[^/\s:@]*:)[^/\s@]+(@)")
 _LABELLED = re.compile(
-    r"(?i)((?:x-api-key|api[-_ ]?key|authorization|password|passwd|client_secret)[\"']?\s*[:=]\s*[\"']?)(?!bearer\b)[^\s\"',;}{$*]{6,}"
+    r"(?i)((?:x-api-key|api[-_ ]?key|authorization|password|passwd|client_secret)[\"']?\s*[:=]\s*[\"']?)"
+    r"(?!bearer\b)[^\s\"',;}{$*]{6,}"
 )
 
 

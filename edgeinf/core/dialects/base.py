@@ -1,0 +1,164 @@
+"""What an API family must say of itself. Only a dialect knows field names.
+
+A dialect is one file that ends in ``DIALECT = …``; the registry in this package's ``__init__`` finds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from edgeinf.core.call import Call, Usage
+from edgeinf.core.errors import CallError
+from edgeinf.core.wire.canonical import JsonObject
+from edgeinf.core.wire.sse import Event
+
+__all__ = [
+    "ANSWER",
+    "ERROR",
+    "NOTHING",
+    "TOKEN",
+    "Dialect",
+    "Rewrite",
+    "Verdict",
+    "Watcher",
+    "as_object",
+    "require",
+    "soft_error",
+    "str_or_none",
+]
+
+# What one event of a stream brings; flags, because an answer is also a token.
+NOTHING = 0  # a role, an empty delta, a ping, a block's start, usage
+TOKEN = 1  # output of the model: content, reasoning, refusal, tool arguments, audio
+ANSWER = 2  # output that the user sees as the answer: content, refusal, audio
+ERROR = 4  # an error object inside a 200
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What an answer turned out to be. ``unfit`` says why it may not be stored; ``None`` means it may."""
+
+    unfit: str | None
+    usage: Usage = Usage()
+    model: str | None = None
+    error: JsonObject | None = None  # the error object found inside a 200
+
+
+class Watcher(Protocol):
+    """Follows one stream, event by event."""
+
+    def feed(self, event: Event) -> int:
+        """Return what the event brings (``NOTHING``, or ``TOKEN``, ``ANSWER``, ``ERROR`` or-ed together)."""
+        ...
+
+    def verdict(self) -> Verdict:
+        """Return what the stream was, taking the events fed so far as all there are."""
+        ...
+
+
+class Rewrite(Protocol):
+    """What a level does to the parts of a body that it may touch."""
+
+    @property
+    def identity(self) -> bool:
+        """Return whether everything is left as it is."""
+        ...
+
+    def content(self, role: str, content: Any) -> Any:
+        """Return a message's content (text or list of parts) in normal form. Roles: system, developer, user."""
+        ...
+
+    def tools(self, tools: Any) -> Any:
+        """Return tool definitions in normal form."""
+        ...
+
+
+class Dialect(Protocol):
+    """One API family."""
+
+    name: str
+    family: str  # what a region's ``serves`` lists: openai, anthropic, rerank
+    paths: frozenset[str]
+    unkeyed: frozenset[str]  # body fields that cannot change the answer
+    keyed_fields: frozenset[str]  # body fields known to matter; an unknown field matters as well
+
+    def read(self, path: str, query: str, body: JsonObject) -> Call:
+        """Read a body. Raise CallError 400 where it cannot be a call of this dialect."""
+        ...
+
+    def keyed(self, call: Call, rewrite: Rewrite) -> list[JsonObject]:
+        """Return what enters the key: one body per Key, without unkeyed fields, texts rewritten."""
+        ...
+
+    def bypass(self, call: Call) -> list[str]:
+        """Return why the call may be neither looked up nor stored, as names that ``cache.allow`` takes."""
+        ...
+
+    def upstream_body(self, call: Call) -> JsonObject | None:
+        """Return the body to send where it differs from the call's own, so that the answer can serve everyone."""
+        ...
+
+    def watch(self, call: Call) -> Watcher:
+        """Return a watcher for the call's stream."""
+        ...
+
+    def judge(self, call: Call, body: bytes) -> Verdict:
+        """Judge a whole answer with status 200."""
+        ...
+
+    def fold(self, events: Sequence[Event]) -> bytes:
+        """Turn a complete stream into the whole answer. Raise ValueError where it cannot be one."""
+        ...
+
+    def unfold(self, body: bytes) -> list[Event]:
+        """Turn a whole answer into a stream. Raise ValueError where it cannot be one."""
+        ...
+
+    def render_event(self, call: Call, event: Event) -> Event | None:
+        """Return an event as this asker wants it, or None to leave it out."""
+        ...
+
+    def renders(self, call: Call, chunk: bytes) -> bool:
+        """Return whether ``render_event`` could change anything in these bytes; cheap, may err towards yes."""
+        ...
+
+    def render_whole(self, call: Call, body: bytes) -> bytes:
+        """Return a whole answer with the asker's own echoed fields."""
+        ...
+
+    def error_body(self, error: CallError, request_id: str) -> bytes:
+        """Return the dialect's error document."""
+        ...
+
+    def error_events(self, error: CallError, request_id: str, *, started: bool) -> bytes:
+        """Return raw events that end a stream with an error, in the form this dialect's clients raise on."""
+        ...
+
+
+def require(body: JsonObject, field: str, kinds: type | tuple[type, ...], wanted: str) -> Any:
+    """Return a field that must be there with one of the types. Raise CallError 400 naming it."""
+    value = body.get(field)
+    if isinstance(value, bool) or not isinstance(value, kinds):
+        problem = "is missing" if field not in body else f"must be {wanted}"
+        raise CallError(f"{field!r} {problem}", code="invalid_value", param=field)
+    return value
+
+
+def as_object(value: Any) -> JsonObject:
+    """Return ``value`` if it is an object, else an empty one: for reading what may be malformed."""
+    return value if isinstance(value, dict) else {}
+
+
+def str_or_none(value: Any) -> str | None:
+    """Return ``value`` if it is a text that is not empty."""
+    return value if isinstance(value, str) and value else None
+
+
+def soft_error(document: Any) -> JsonObject | None:
+    """Return the error object of a document that carries one: a truthy ``error``, as the SDKs decide it."""
+    error = document.get("error") if isinstance(document, dict) else None
+    if not error:
+        return None
+    return error if isinstance(error, dict) else {"message": str(error)}

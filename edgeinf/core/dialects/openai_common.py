@@ -1,0 +1,77 @@
+"""What OpenAI's APIs share: the error document, usage, inputs by URL."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from edgeinf.core.call import Usage
+from edgeinf.core.dialects.base import as_object
+from edgeinf.core.errors import CallError
+from edgeinf.core.wire.canonical import JsonObject
+
+__all__ = ["error_body", "error_events", "error_object", "read_usage", "url_inputs"]
+
+_TYPES = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "invalid_request_error",
+    415: "invalid_request_error",
+    429: "rate_limit_error",
+}
+
+
+def error_object(error: CallError, request_id: str) -> JsonObject:
+    """Return the inner error object."""
+    return {
+        "message": error.message if error.hint is None else f"{error.message} ({error.hint})",
+        "type": _TYPES.get(error.status, "upstream_error" if error.status >= 500 else "invalid_request_error"),
+        "param": error.param,
+        "code": error.code,
+        "request_id": request_id,
+    }
+
+
+def error_body(error: CallError, request_id: str) -> bytes:
+    """Return ``{"error": {...}}``."""
+    return msgspec.json.encode({"error": error_object(error, request_id)})
+
+
+def error_events(error: CallError, request_id: str) -> bytes:
+    """Return the data event that the SDK raises on; no end marker follows."""
+    return b"data: %b\n\n" % error_body(error, request_id)
+
+
+def read_usage(usage: Any) -> Usage:
+    """Read a usage object of chat, completions or embeddings; input includes cached tokens."""
+    usage = as_object(usage)
+    into = as_object(usage.get("prompt_tokens_details"))
+    out = as_object(usage.get("completion_tokens_details"))
+    return Usage(
+        input_tokens=_count(usage.get("prompt_tokens")),
+        output_tokens=_count(usage.get("completion_tokens")),
+        cached_tokens=_count(into.get("cached_tokens")),
+        cache_write_tokens=_count(into.get("cache_write_tokens")),
+        reasoning_tokens=_count(out.get("reasoning_tokens")),
+    )
+
+
+def url_inputs(parts: Any) -> bool:
+    """Return whether message parts name an input by http(s) URL, whose content may change."""
+    if not isinstance(parts, list):
+        return False
+    for part in parts:
+        for value in as_object(part).values():
+            url = value.get("url") or value.get("file_url") if isinstance(value, dict) else value
+            if isinstance(url, str) and url[:8].lower().startswith(("http://", "https://")):
+                if as_object(part).get("type") in ("text", "refusal"):
+                    continue
+                return True
+    return False
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

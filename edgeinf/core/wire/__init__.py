@@ -1,0 +1,1 @@
+"""Bytes on the wire: server-sent events, one canonical JSON form, headers."""
