@@ -1,0 +1,78 @@
+"""One finding about a config: what is wrong, exactly where, and what to do about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from edgeinf.core.redact import redact
+
+__all__ = ["DOCS", "Diagnostic", "KeyPath", "Related", "Severity", "Site", "Span", "dotted"]
+
+DOCS = "https://edgeinf.dev/docs/rules/"
+
+Severity = Literal["error", "warning", "info", "unknown"]
+KeyPath = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A stretch of a file: 1-based lines, columns in code points, the end exclusive."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where one value stands: its key (the item itself in a list) and the value."""
+
+    key: Span
+    value: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Related:
+    """A second place that explains the finding."""
+
+    message: str
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnostic:
+    """One finding. ``span`` is None where the value came from elsewhere, which ``origin`` then names."""
+
+    code: str
+    severity: Severity
+    message: str
+    span: Span | None = None
+    path: KeyPath = ()
+    help: str | None = None
+    related: tuple[Related, ...] = ()
+    origin: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", redact(self.message))
+        if self.help is not None:
+            object.__setattr__(self, "help", redact(self.help))
+
+    @property
+    def docs(self) -> str:
+        """The address of the page on this code."""
+        return DOCS + self.code
+
+    @property
+    def order(self) -> tuple[int, int, str]:
+        """The sort key: by position, what has none first."""
+        return (self.span.line, self.span.column, self.code) if self.span else (0, 0, self.code)
+
+
+def dotted(path: KeyPath) -> str:
+    """Write a path as people do: ``regions[0].timeouts.ttft``."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
