@@ -83,7 +83,8 @@ def canonical_forms(call: Call, dialect: Dialect, level: Level, extras: KeyExtra
     """
     head = _head(call.dialect, call.path, call.query, call.model, level.name, level.version, extras)
     return [
-        head + canonical(body, keep_properties_order=level.keep_properties_order) for body in dialect.keyed(call, level)
+        Form(head, canonical(body, keep_properties_order=level.keep_properties_order))
+        for body in dialect.keyed(call, level)
     ]
 
 
