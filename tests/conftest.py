@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from edgeinf.mock import MockOrigin, ThreadedOrigin
 
 _SHARED = Path(__file__).resolve().parents[2] / "shared"
 
@@ -15,3 +20,28 @@ def shared_data() -> Path:
     if not (_SHARED / "data").is_dir():
         pytest.skip("no ../shared")
     return _SHARED / "data"
+
+
+@pytest.fixture
+async def origin() -> AsyncIterator[MockOrigin]:
+    """A scripted origin on the test's loop; ``origin.use({...})`` sets its script."""
+    async with MockOrigin() as mock:
+        yield mock
+
+
+@pytest.fixture
+async def make_origin() -> AsyncIterator[Callable[..., Awaitable[MockOrigin]]]:
+    """Start as many scripted origins as a test wants: ``east = await make_origin({"name": "east"})``."""
+    async with AsyncExitStack() as stack:
+
+        async def make(script: Any = None, **options: Any) -> MockOrigin:
+            return await stack.enter_async_context(MockOrigin(script, **options))
+
+        yield make
+
+
+@pytest.fixture
+def origin_thread() -> Iterator[ThreadedOrigin]:
+    """A scripted origin on a thread of its own, for tests that are not asynchronous."""
+    with ThreadedOrigin() as mock:
+        yield mock
