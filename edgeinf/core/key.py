@@ -81,7 +81,7 @@ def canonical_forms(call: Call, dialect: Dialect, level: Level, extras: KeyExtra
 
     Raise CallError 400 where the body is not text that has a form (a lone surrogate).
     """
-    head = _head(call.dialect, call.path, call.query, call.model, level.name, level.version, extras)
+    head = _head(call.dialect, call.path, call.query, call.model, level.tag, level.version, extras)
     return [
         Form(head, canonical(body, keep_properties_order=level.keep_properties_order))
         for body in dialect.keyed(call, level)

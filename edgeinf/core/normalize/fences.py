@@ -8,21 +8,29 @@ a quote or a list item may be indented further or follow a marker, so any indent
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
-__all__ = ["outside", "split"]
+__all__ = ["may_hold", "split", "split_from"]
 
 _OPENING = re.compile(r"[ \t>*+-]*(?:\d{1,9}[.)][ \t]+)?(`{3,}(?=[^`]*$)|~{3,})")
 _LINES = re.compile(r"[^\n]*\n|[^\n]+\Z")
 
 
+def may_hold(text: str) -> bool:
+    """Return whether the text can hold a fence at all; cheap."""
+    return "```" in text or "~~~" in text
+
+
 def split(text: str) -> list[tuple[bool, str]]:
     """Return (is code, piece) pairs that join to ``text``; fence lines belong to the code."""
-    if "```" not in text and "~~~" not in text:
-        return [(False, text)]
+    return split_from(text, "")[0]
+
+
+def split_from(text: str, fence: str) -> tuple[list[tuple[bool, str]], str]:
+    """Split a text that begins inside ``fence`` (empty: outside); return the pieces and the fence open at the end."""
+    if not fence and not may_hold(text):
+        return [(False, text)], ""
     pieces: list[tuple[bool, str]] = []
     gathered: list[str] = []
-    fence = ""
     for line in _LINES.findall(text):
         if fence:
             gathered.append(line)
@@ -39,16 +47,9 @@ def split(text: str) -> list[tuple[bool, str]]:
             gathered.append(line)
     if gathered:
         pieces.append((bool(fence), "".join(gathered)))
-    return pieces
+    return pieces or [(bool(fence), "")], fence
 
 
 def _closes(line: str, fence: str) -> bool:
     bare = line.strip(" \t\r\n>")
     return len(bare) >= len(fence) and not bare.strip(fence[0])
-
-
-def outside(text: str, change: Callable[[str], str]) -> str:
-    """Apply ``change`` to what lies outside code fences."""
-    if "```" not in text and "~~~" not in text:
-        return change(text)
-    return "".join(piece if code else change(piece) for code, piece in split(text))

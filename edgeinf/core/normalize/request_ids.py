@@ -1,0 +1,41 @@
+"""Mask ids of requests, traces and sessions, known by their prefix (``req-8f3a2b1c``) or label (``Request ID: 8f3a``).
+
+An id has a digit in it, so that words (``session-cookie``) stay; an order, a ticket or a customer is no request.
+"""
+
+from __future__ import annotations
+
+import re
+
+from edgeinf.core.normalize.base import Rule
+
+__all__ = ["MASK", "RULE"]
+
+MASK = "\x1arequest-id\x1a"
+
+_NAMES = r"(?:request|req|trace|span|session|sess|correlation|corr)"
+_ID = r"(?=[a-z_.-]*\d)[a-z0-9][a-z0-9_.-]{3,}[a-z0-9]"
+_LABELLED = re.compile(
+    rf"(?<![a-z0-9])((?:x[-_])?{_NAMES}(?:[ _-]?id\b[\"']?(?:\s*[:=#]\s*|\s+is\s+|\s+)|[\"']?\s*[:=#]\s*)[\"']?){_ID}",
+    re.IGNORECASE,
+)
+_TRACEPARENT = re.compile(
+    r"(?<![0-9a-z-])[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(?![0-9a-z-])", re.IGNORECASE
+)
+_PREFIXED = re.compile(
+    rf"(?<![a-z0-9/\\_.-]){_NAMES}[-_](?=[a-z_-]*\d)[a-z0-9_-]{{5,}}[a-z0-9](?![\w/\\])", re.IGNORECASE
+)
+_HINT = re.compile(r"req|trac|span|sess|corr", re.IGNORECASE)
+_DIGIT = re.compile(r"\d")
+
+
+def _apply(text: str) -> str:
+    if not _DIGIT.search(text):
+        return text
+    if _HINT.search(text):
+        text = _LABELLED.sub(rf"\g<1>{MASK}", text)
+        text = _PREFIXED.sub(MASK, text)
+    return _TRACEPARENT.sub(MASK, text) if text.count("-") > 2 else text
+
+
+RULE = Rule(name="request-ids", apply=_apply, changes_meaning=True)

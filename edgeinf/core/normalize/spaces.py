@@ -1,0 +1,36 @@
+"""Collapse runs of white space to one space, unless a line is indented: there white space may be a program's meaning.
+
+A text of several lines with tabs inside a line is a table, whose empty cells are runs as well; it stays too. At the
+two ends of a piece a run that holds a line end becomes one line end, so that a code fence beside it stays a fence.
+"""
+
+from __future__ import annotations
+
+import re
+
+from edgeinf.core.normalize import spans
+from edgeinf.core.normalize.base import Rule
+
+__all__ = ["RULE"]
+
+_RUN = re.compile(r"\s+")
+_LAID_OUT = re.compile(r"^[^\S\n]+\S|\S[^\S\n]*\t[^\S\n]*\S", re.MULTILINE)
+_OTHER = re.compile(r"[\t\n\r\x0b\x0c\x1c-\x1f]")
+
+
+def _apply(text: str) -> str:
+    if text.isascii() and "  " not in text and not _OTHER.search(text):
+        return text
+    core = text.strip()
+    if not core or ("\n" in core and _LAID_OUT.search(text)):
+        return text
+    start = text.index(core[0])
+    head, tail = text[:start], text[start + len(core) :]
+    return _edge(head) + spans.outside(core, lambda part: _RUN.sub(" ", part)) + _edge(tail)
+
+
+def _edge(run: str) -> str:
+    return "\n" if "\n" in run else run and " "
+
+
+RULE = Rule(name="spaces", apply=_apply, changes_meaning=True)

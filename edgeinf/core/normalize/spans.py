@@ -1,0 +1,110 @@
+"""Find the spans of a text that no rule of ``loose`` may change: quotes, backticks, URLs and paths.
+
+A span is found on a view of the text in which every character that the rules replace is replaced already, one for
+one. So a rule cannot move a span, and applying it twice is applying it once. The marks around a quotation are not
+part of its span: a curly quote becomes a straight one, what it encloses stays.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from edgeinf.core.normalize.folding import VIEW
+
+__all__ = ["outside", "protected"]
+
+Span = tuple[int, int]
+
+_MARKS = re.compile(r"[`\"'/\\«‹「『]")
+_CLOSING = {'"': '"', "«": "»", "‹": "›", "「": "」", "『": "』"}
+_TICKS = re.compile(r"`+")
+_SINGLE_END = re.compile(r"(?<=\S)'(?!\w)")
+_SPACE = re.compile(r"\s")
+
+
+def protected(text: str) -> list[Span]:
+    """Return the spans, in order, that do not overlap."""
+    view = text if text.isascii() else text.translate(VIEW)
+    spans: list[Span] = []
+    cursor = 0
+    unclosed: set[str] = set()
+    for found in _MARKS.finditer(view):
+        at = found.start()
+        mark = view[at]
+        if at < cursor:
+            continue
+        if mark in "/\\":
+            span = _token(view, at, cursor)
+        elif mark == "`":
+            ticked = _ticked(view, at, unclosed)
+            if ticked is None:
+                cursor = _run_end(view, at)
+                continue
+            span = ticked
+        elif mark in unclosed or (at and _in_word(view[at - 1])):
+            continue
+        elif mark == "'" and view[at + 1 : at + 2].isspace():
+            continue  # an apostrophe before a space opens nothing
+        else:
+            closing = _single_end(view, at) if mark == "'" else view.find(_CLOSING[mark], at + 1)
+            if closing < 0:
+                unclosed.add(mark)
+                continue
+            span = (at + 1, closing)
+        spans.append(span)
+        # a closing quote is passed over; a token and a code span already end behind themselves
+        cursor = span[1] if mark in "/\\`" else span[1] + 1
+    return spans
+
+
+def outside(text: str, change: Callable[[str], str]) -> str:
+    """Apply ``change`` to what lies outside the protected spans."""
+    spans = protected(text)
+    if not spans:
+        return change(text)
+    parts: list[str] = []
+    cursor = 0
+    for start, end in spans:
+        parts += (change(text[cursor:start]), text[start:end])
+        cursor = end
+    parts.append(change(text[cursor:]))
+    return "".join(parts)
+
+
+def _token(view: str, at: int, cursor: int) -> Span:
+    """Return the run without white space around a slash: a URL, a path, a command, a formula."""
+    start = at
+    while start > cursor and not view[start - 1].isspace():
+        start -= 1
+    end = _SPACE.search(view, at)
+    return start, end.start() if end else len(view)
+
+
+def _run_end(view: str, at: int) -> int:
+    run = _TICKS.match(view, at)
+    return run.end() if run else at + 1
+
+
+def _ticked(view: str, at: int, unclosed: set[str]) -> Span | None:
+    """Return a code span: it closes with as many backticks as it opened with."""
+    end = _run_end(view, at)
+    ticks = view[at:end]
+    if ticks in unclosed:
+        return None
+    for run in _TICKS.finditer(view, end):
+        if run.group() == ticks:
+            return at, run.end()
+    unclosed.add(ticks)
+    return None
+
+
+def _single_end(view: str, at: int) -> int:
+    """Return where a single quotation closes, or -1; an apostrophe inside a word does not."""
+    found = _SINGLE_END.search(view, at + 2)
+    return found.start() if found else -1
+
+
+def _in_word(char: str) -> bool:
+    """Return whether a quote after this character is an apostrophe or an inch; CJK text opens quotes anywhere."""
+    return char == "_" or (char.isalnum() and char < "\u2e80")
