@@ -50,14 +50,17 @@ class Diagnostic:
     message: str
     span: Span | None = None
     path: KeyPath = ()
+    label: str | None = None
+    """What stands beside the caret."""
     help: str | None = None
     related: tuple[Related, ...] = ()
     origin: str | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "message", redact(self.message))
-        if self.help is not None:
-            object.__setattr__(self, "help", redact(self.help))
+        for name in ("message", "label", "help"):
+            text = getattr(self, name)
+            if text is not None:
+                object.__setattr__(self, name, redact(text))
 
     @property
     def docs(self) -> str:

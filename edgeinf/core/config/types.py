@@ -5,6 +5,7 @@ Durations are seconds, sizes bytes, rates (count, period in seconds), percentage
 
 from __future__ import annotations
 
+import math
 import re
 from datetime import date
 from pathlib import Path
@@ -88,7 +89,7 @@ def _number(low: float, high: float | None, whole: bool) -> Callable[[Any, Path]
             if isinstance(value, str) and re.fullmatch(r"\d[\d_]*|\d+(\.\d+)?[eE]\d+", value):
                 hint = "write digits only, without quotes"
             raise Bad(f"{_show(value)} is not {what}", code="E101", help=hint)
-        if not value >= low or (high is not None and not value <= high):
+        if not math.isfinite(value) or not value >= low or (high is not None and not value <= high):
             bounds = f"at least {low:g}" if high is None else f"from {low:g} to {high:g}"
             raise Bad(f"{value} is out of range", code="E103", help=f"{what} {bounds}")
         return value

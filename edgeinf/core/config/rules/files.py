@@ -1,0 +1,63 @@
+"""Files that the config names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from edgeinf.core.config.diagnostic import KeyPath
+from edgeinf.core.config.rule import Facts, Finding, Rule
+
+__all__ = ["RULES"]
+
+
+def _named(facts: Facts) -> Iterator[tuple[KeyPath, Path, bool]]:
+    """Yield (path in the config, file, whether it may be a directory)."""
+    tls = facts.config.listen.tls
+    if tls is not None:
+        yield ("listen", "tls", "cert"), tls.cert, False
+        yield ("listen", "tls", "key"), tls.key, False
+    for path, region in facts.items("regions"):
+        if region.api_key_file is not None:
+            yield (*path, "api_key_file"), region.api_key_file, False
+    for path, rule in facts.items("prompt"):
+        for part in ("prepend", "append"):
+            for message_path, message in facts.below(path, getattr(rule, part), part):
+                if message.content_file is not None:
+                    yield (*message_path, "content_file"), message.content_file, False
+        if rule.context is not None:
+            yield (*path, "context", "source"), rule.context.source, True
+
+
+def _missing(facts: Facts) -> Iterator[Finding]:
+    for path, file, may_be_directory in _named(facts):
+        if not facts.certain(path):
+            continue
+        try:
+            problem = _problem(file, may_be_directory)
+        except OSError as error:
+            problem = (error.strerror or "cannot be read").lower()
+        if problem:
+            yield Finding(path=path, message=f"{file}: {problem}", help="relative paths start at the config file")
+
+
+def _problem(file: Path, may_be_directory: bool) -> str | None:
+    if not file.exists():
+        return "there is no such file"
+    if file.is_dir() and not may_be_directory:
+        return "this is a directory, not a file"
+    return None if os.access(file, os.R_OK) else "this user may not read it"
+
+
+RULES = (
+    Rule(
+        code="E351",
+        severity="error",
+        title="a file that cannot be read",
+        why="It would fail at the first call that needs it.",
+        example="regions: [{name: a, url: …, api_key_file: kye.txt}]",
+        instead="regions: [{name: a, url: …, api_key_file: key.txt}]",
+        check=_missing,
+    ),
+)

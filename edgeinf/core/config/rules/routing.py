@@ -1,0 +1,74 @@
+"""Routing that cannot choose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from edgeinf.core.config.rule import Facts, Finding, Rule
+
+__all__ = ["RULES"]
+
+
+def _no_regions(facts: Facts) -> Iterator[Finding]:
+    if facts.tree.get("regions") == []:
+        yield Finding(
+            path=("regions",),
+            message="regions is empty, so no call could be answered",
+            help="add one, or remove the line for OpenAI and Anthropic with the client's own credential",
+        )
+
+
+def _no_weight(facts: Facts) -> Iterator[Finding]:
+    regions = list(facts.items("regions"))
+    if facts.config.routing.strategy == "weighted" and regions and all(r.weight == 0 for _, r in regions):
+        yield Finding(
+            path=(*regions[0][0], "weight"),
+            message="the weights of all regions are 0, so none would ever be chosen",
+            help="give at least one a weight above 0",
+            needs=(("regions",), ("routing", "strategy")),
+        )
+
+
+def _no_place(facts: Facts) -> Iterator[Finding]:
+    if facts.config.routing.strategy != "nearest" or not facts.given(("regions",)):
+        return
+    for path, region in facts.items("regions"):
+        if region.location is None:
+            yield Finding(
+                path=(*path, "name"),
+                message=f"the strategy nearest needs a location for the region {region.name!r}",
+                help="add location: us-east-1, or {lat: 38.9, lon: -77.4}",
+                related=(("the strategy is chosen here", ("routing", "strategy")),),
+                needs=((*path, "location"), ("routing", "strategy")),
+            )
+
+
+RULES = (
+    Rule(
+        code="E371",
+        severity="error",
+        title="an empty list of regions",
+        why="Left out, regions means OpenAI and Anthropic; written as an empty list it means nowhere.",
+        example="regions: []",
+        instead="regions: [{name: a, url: https://api.example.com/v1}]",
+        check=_no_regions,
+    ),
+    Rule(
+        code="E372",
+        severity="error",
+        title="weights that sum to zero",
+        why="A region of weight 0 is never chosen; with all at 0 no call can be sent.",
+        example="regions: [{name: a, url: …, weight: 0}]\nrouting: {strategy: weighted}",
+        instead="regions: [{name: a, url: …, weight: 1}]\nrouting: {strategy: weighted}",
+        check=_no_weight,
+    ),
+    Rule(
+        code="E373",
+        severity="error",
+        title="nearest without a location",
+        why="The distance to a region without a place is unknown, so it would never or always be chosen.",
+        example="regions: [{name: a, url: …}]\nrouting: {strategy: nearest}",
+        instead="regions: [{name: a, url: …, location: us-east-1}]\nrouting: {strategy: nearest}",
+        check=_no_place,
+    ),
+)
