@@ -1,0 +1,159 @@
+"""One request on its way through the steps, and what became of it."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from edgeinf.core.call import Call, Usage
+from edgeinf.core.dialects.base import Dialect
+from edgeinf.core.key import Form, Key, Scope
+from edgeinf.core.wire.headers import Headers
+from edgeinf.serve.cache.entry import Entry
+from edgeinf.serve.controls import NO_CONTROLS, Controls
+
+__all__ = ["ClientGone", "Exchange", "Message", "Receive", "Send"]
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+_PREFIX = os.urandom(5).hex()
+_count = itertools.count(1)
+
+
+class ClientGone(Exception):
+    """The client closed its connection, so there is nobody to answer."""
+
+
+class Exchange:
+    """The state of one request. Each step fills in its own fields and reads those of earlier steps."""
+
+    __slots__ = (
+        "_receive",
+        "_send",
+        "answered_by",
+        "attempts",
+        "bypass",
+        "cache",
+        "call",
+        "client",
+        "controls",
+        "credential",
+        "dialect",
+        "entry_age_s",
+        "error",
+        "first_byte_at",
+        "forms",
+        "guard",
+        "headers",
+        "id",
+        "key_id",
+        "keys",
+        "level",
+        "method",
+        "on_end",
+        "origin_ms",
+        "path",
+        "query",
+        "raw",
+        "reason",
+        "region",
+        "scope",
+        "stale",
+        "started",
+        "started_at",
+        "status",
+        "stored",
+        "team",
+        "tier",
+        "ttft_at",
+        "usage",
+        "usd",
+        "usd_saved",
+        "user",
+    )
+
+    def __init__(
+        self, method: str, path: str, query: str, headers: dict[bytes, bytes], client: str, receive: Receive, send: Send
+    ) -> None:
+        self.id = f"req-{_PREFIX}{next(_count):x}"
+        self.started = time.perf_counter()
+        self.started_at = time.time()
+        self.method = method
+        self.path = path
+        self.query = query
+        self.headers = headers
+        self.client = client
+        self._receive = receive
+        self._send = send
+        self.raw = b""
+        self.dialect: Dialect | None = None
+        self.call: Call | None = None
+        self.controls: Controls = NO_CONTROLS
+        self.credential = ""  # digest of the client's own credential
+        self.key_id: str | None = None
+        self.team: str | None = None
+        self.user: str | None = None
+        self.scope = Scope("shared")
+        self.level = ""
+        self.forms: list[Form] = []
+        self.keys: list[Key] = []
+        self.bypass: str | None = None
+        self.stale: Entry | None = None
+        # What became of it:
+        self.cache = "bypass"
+        self.tier: str | None = None
+        self.reason: str | None = None
+        self.entry_age_s: float | None = None
+        self.stored = False
+        self.status = 0
+        self.error: str | None = None
+        self.region: str | None = None
+        self.answered_by: str | None = None
+        self.attempts = 0
+        self.usage = Usage()
+        self.usd: float | None = None
+        self.usd_saved: float | None = None
+        self.guard: list[str] | None = None
+        self.origin_ms = 0.0
+        self.first_byte_at: float | None = None
+        self.ttft_at: float | None = None
+        self.on_end: list[Callable[[Exchange], None]] = []  # what must happen however the request ends
+
+    async def start(self, status: int, headers: Headers) -> None:
+        """Send the head of the answer."""
+        self.status = status
+        self.first_byte_at = time.perf_counter()
+        await self._send({"type": "http.response.start", "status": status, "headers": headers})
+
+    async def write(self, body: bytes, *, more: bool) -> None:
+        """Send a part of the answer, waiting while the client does not read."""
+        await self._send({"type": "http.response.body", "body": body, "more_body": more})
+
+    async def answer(self, status: int, headers: Headers, body: bytes) -> None:
+        """Send a whole answer."""
+        await self.start(status, [*headers, (b"content-length", b"%d" % len(body))])
+        await self.write(body, more=False)
+
+    async def receive(self) -> Message:
+        """Return the next message from the client's side."""
+        return await self._receive()
+
+    async def gone(self) -> None:
+        """Return when the client has closed its connection."""
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+    def header(self, name: bytes) -> str | None:
+        """Return a request header as text."""
+        value = self.headers.get(name)
+        return None if value is None else value.decode("latin-1")
+
+    def end(self) -> None:
+        """Run what must happen however the request ends; each once."""
+        while self.on_end:
+            self.on_end.pop()(self)

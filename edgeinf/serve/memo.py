@@ -1,0 +1,64 @@
+"""From a raw request to what was understood of it, so that a byte-identical repeat skips parsing and keys.
+
+The name of an entry is the BLAKE2b-256 of everything that reading and keying look at; it belongs to one generation of
+the config, so a reload forgets it all. Auth, limits and the guard's verdict are not in it: they hold per request.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import msgspec
+
+from edgeinf.core.call import Call
+from edgeinf.core.eviction import LruTtl
+from edgeinf.core.key import Form, Key
+from edgeinf.serve.controls import Controls
+from edgeinf.serve.exchange import Exchange
+
+__all__ = ["Memo", "Remembered"]
+
+_MAX_BYTES = 32 * 2**20
+_MAX_RAW = 256 * 1024
+
+
+class Remembered(msgspec.Struct, frozen=True):
+    """What a raw request turned out to be."""
+
+    call: Call
+    controls: Controls
+    level: str
+    forms: list[Form]
+    keys: list[Key]
+    bypass: str | None
+
+
+class Memo:
+    """Bounded by bytes; the least recently used go first."""
+
+    def __init__(self, max_bytes: int = _MAX_BYTES) -> None:
+        self._known: LruTtl[bytes, Remembered] = LruTtl(max_size=max_bytes)
+        self._generation = 0
+
+    def name(self, x: Exchange, generation: int, keyed_headers: tuple[bytes, ...]) -> bytes | None:
+        """Return the name under which this request would be remembered; None if it is too large to be."""
+        if len(x.raw) > _MAX_RAW:
+            return None
+        if generation != self._generation:
+            self._known.clear()
+            self._generation = generation
+        headers = x.headers
+        digest = hashlib.blake2b(digest_size=32)
+        parts = [x.path, x.query, x.scope.kind, x.scope.id]
+        parts += [f"{n!r}={headers[n]!r}" for n in keyed_headers if n in headers]
+        digest.update(repr(parts).encode())
+        digest.update(x.raw)
+        return digest.digest()
+
+    def get(self, name: bytes) -> Remembered | None:
+        """Return what is known under a name."""
+        return self._known.get(name, 0.0)
+
+    def put(self, name: bytes, raw_size: int, remembered: Remembered) -> None:
+        """Remember a request. It weighs its body about five times: parsed, in canonical form, and the objects."""
+        self._known.put(name, remembered, now=0.0, ttl_s=1.0, size=5 * raw_size + 2000)

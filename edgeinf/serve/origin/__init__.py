@@ -1,0 +1,1 @@
+"""Everything between this server and the inference origins."""

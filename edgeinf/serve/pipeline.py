@@ -1,0 +1,90 @@
+"""A request, from its bytes to its answer: the ordered steps.
+
+``answer_call`` is the table of contents. What may be shared runs in a flight of its own, which its readers follow: the
+client that caused it, clients that ask the same meanwhile, and the store.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from edgeinf.core.errors import CallError
+from edgeinf.serve import replay
+from edgeinf.serve.exchange import ClientGone, Exchange
+from edgeinf.serve.flight import Flight
+from edgeinf.serve.memo import Remembered
+from edgeinf.serve.runtime import Runtime
+from edgeinf.serve.steps.authenticate import authenticate
+from edgeinf.serve.steps.coalesce import follow, join_or_launch
+from edgeinf.serve.steps.lookup import KEYED_HEADERS, lookup, make_keys
+from edgeinf.serve.steps.read import read_call
+from edgeinf.serve.steps.record import record
+
+__all__ = ["answer_call"]
+
+_READ_HEADERS = (
+    *KEYED_HEADERS,
+    b"cache-control",
+    b"content-type",
+    b"content-encoding",
+    b"x-edgeinf-normalize",
+    b"x-edgeinf-ttl",
+    b"x-edgeinf-namespace",
+    b"x-edgeinf-sample",
+)
+
+
+async def answer_call(x: Exchange, runtime: Runtime) -> None:
+    """Answer one call of a dialect, whatever happens, and record it."""
+    try:
+        try:
+            authenticate(x, runtime.generation)
+            understand(x, runtime)
+            hits = await lookup(x, runtime.tiers, runtime.clock.now())
+            if hits is not None:
+                await replay.send_hit(x, hits, runtime)
+            elif x.controls.only_if_cached:
+                x.cache = "miss"
+                raise CallError("no answer is cached", status=504, code="not_cached")
+            else:
+                await fetch(x, runtime)
+        except CallError as error:
+            await replay.send_error(x, error, runtime)
+        except (ClientGone, asyncio.CancelledError):
+            x.error = x.error or "client_gone"
+            x.status = x.status or 499
+            raise
+    except ClientGone:
+        pass
+    finally:
+        x.end()
+        record(x, runtime)
+
+
+def understand(x: Exchange, runtime: Runtime) -> None:
+    """Read the call and make its keys, or remember both from an identical request."""
+    generation = runtime.generation
+    name = runtime.memo.name(x, generation.number, (*_READ_HEADERS, *generation.forward_headers))
+    known = None if name is None else runtime.memo.get(name)
+    if known is not None:
+        x.call, x.controls, x.level = known.call, known.controls, known.level
+        x.forms, x.keys, x.bypass = known.forms, known.keys, known.bypass
+        return
+    read_call(x)
+    make_keys(x, generation, runtime.seed)
+    assert x.call is not None
+    if name is not None:
+        known = Remembered(x.call, x.controls, x.level, x.forms, x.keys, x.bypass)
+        runtime.memo.put(name, len(x.raw), known)
+
+
+async def fetch(x: Exchange, runtime: Runtime) -> None:
+    """Have the origin answer: follow a flight that is under way, or launch one."""
+    shared: Flight | None = None
+    flight, leads = join_or_launch(x, runtime)
+    if not await follow(x, flight, runtime, leads=leads):
+        # The answer that was under way turned out to be nobody else's; this call is on its own now.
+        shared = flight
+    if shared is not None:
+        flight, _ = join_or_launch(x, runtime, alone=True)
+        await follow(x, flight, runtime, leads=True)

@@ -1,0 +1,101 @@
+"""Answer from what is stored: as a stream or whole, at once or at its first pace, fresh or labelled stale."""
+
+from __future__ import annotations
+
+import asyncio
+
+from edgeinf.core.errors import CallError
+from edgeinf.core.wire.headers import SSE_HEADERS, Headers
+from edgeinf.serve.cache.entry import Entry
+from edgeinf.serve.cache.tiers import Found
+from edgeinf.serve.exchange import Exchange
+from edgeinf.serve.flight import Flight
+from edgeinf.serve.rendering import events_for, whole_for
+from edgeinf.serve.responses import cache_headers, error_answer
+from edgeinf.serve.runtime import Runtime
+from edgeinf.serve.steps.relay import AttemptFailed
+
+__all__ = ["send_error", "send_hit", "stale_into"]
+
+# Between the events of a paced replay where the entry does not know its pace.
+_PACE_S = 0.02
+_MAX_GAP_S = 2.0
+
+
+async def send_hit(x: Exchange, hits: list[Found], runtime: Runtime) -> None:
+    """Answer from entries that are fresh."""
+    x.cache, x.tier = "hit", hits[0].tier
+    await _send(x, hits[0].entry, runtime)
+
+
+async def stale_into(x: Exchange, flight: Flight, failure: AttemptFailed, runtime: Runtime) -> bool:
+    """Let a flight that failed answer with an old entry; False where there is none, or the failure is the client's.
+
+    The entry goes out as it is stored, and the flight says so, so that no follower takes it for the origin's.
+    """
+    allowed_s = runtime.generation.config.cache.stale_if_error
+    entry = x.stale
+    client_fault = failure.cause.isdigit() and failure.cause[0] == "4" and failure.cause != "429"
+    if entry is None or client_fault or x.controls.max_age_s is not None:
+        return False
+    if runtime.clock.now() - entry.stored_at >= entry.ttl_s + allowed_s:
+        return False
+    x.cache, x.tier = "stale", "memory"
+    x.error = failure.error.code
+    flight.unfit = "stale"
+    flight.entry = entry
+    flight.region, flight.usage, flight.model = entry.region, entry.usage, entry.model
+    x.entry_age_s = runtime.clock.now() - entry.stored_at
+    flight.commit(200, [], stream=entry.stream, content_type=entry.content_type)
+    flight.add(entry.body)
+    flight.finish()
+    return True
+
+
+async def send_error(x: Exchange, error: CallError, runtime: Runtime) -> None:
+    """Answer with an error of our own, in the dialect's form; nothing if an answer has begun."""
+    x.error = error.code
+    if x.status:
+        return
+    status, headers, body = error_answer(x, error)
+    await x.answer(status, headers, body)
+
+
+async def _send(x: Exchange, entry: Entry, runtime: Runtime) -> None:
+    assert x.call is not None
+    assert x.dialect is not None
+    now = runtime.clock.now()
+    x.entry_age_s = max(0.0, now - entry.stored_at)
+    x.region, x.usage = entry.region, entry.usage
+    try:
+        if not x.call.stream:
+            body = whole_for(x.dialect, x.call, entry.body, stream=entry.stream)
+            content_type = "application/json" if entry.stream else entry.content_type
+            await x.answer(200, [(b"content-type", content_type.encode("latin-1")), *_own(x, entry, now)], body)
+            x.ttft_at = x.first_byte_at
+            return
+        events = events_for(x.dialect, x.call, entry)
+    except ValueError as error:
+        raise CallError(f"the stored answer cannot take this shape: {error}", status=500, code="internal") from None
+    await x.start(200, [*SSE_HEADERS, *_own(x, entry, now)])
+    x.ttft_at = x.first_byte_at
+    if runtime.generation.config.cache.replay == "paced":
+        await _paced(x, entry, events)
+    else:
+        await x.write(b"".join(events), more=False)
+
+
+def _own(x: Exchange, entry: Entry, now: float) -> Headers:
+    kept: Headers = [(n.encode("latin-1"), v.encode("latin-1", "replace")) for n, v in entry.headers]
+    return [*kept, *cache_headers(x, ttl_s=entry.stored_at + entry.ttl_s - now)]
+
+
+async def _paced(x: Exchange, entry: Entry, events: list[bytes]) -> None:
+    """Send events with the gaps they first had, or even ones where the entry does not know."""
+    times = entry.pace_ms if entry.pace_ms is not None and len(entry.pace_ms) == len(events) else None
+    for number, event in enumerate(events):
+        if number:
+            gap_s = _PACE_S if times is None else (times[number] - times[number - 1]) / 1000
+            await asyncio.sleep(min(max(gap_s, 0.0), _MAX_GAP_S))
+        await x.write(event, more=True)
+    await x.write(b"", more=False)

@@ -1,0 +1,84 @@
+"""What one server process holds between requests."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+
+from edgeinf.core.clock import Clock, SystemClock
+from edgeinf.core.config.schema import Config
+from edgeinf.serve.cache.base import Tier
+from edgeinf.serve.cache.disk import DiskTier
+from edgeinf.serve.cache.memory import MemoryTier
+from edgeinf.serve.cache.tiers import Tiers
+from edgeinf.serve.flight import Flight
+from edgeinf.serve.generation import Generation, make_generation
+from edgeinf.serve.memo import Memo
+from edgeinf.serve.observe.event_log import EventLog
+from edgeinf.serve.origin.client import Client
+from edgeinf.serve.origin.connection import Connections
+
+__all__ = ["Runtime", "make_runtime"]
+
+
+class Runtime:
+    """One process's parts. A reload replaces ``generation``; everything else lives on."""
+
+    def __init__(
+        self,
+        generation: Generation,
+        *,
+        client: Client,
+        tiers: Tiers,
+        events: EventLog,
+        clock: Clock,
+        seed: int,
+        secret: bytes,
+    ) -> None:
+        self.generation = generation
+        self.client = client
+        self.tiers = tiers
+        self.events = events
+        self.clock = clock
+        self.seed = seed
+        self.secret = secret
+        self.memo = Memo()
+        self.flights: dict[bytes, Flight] = {}
+        self.unshared: dict[bytes, float] = {}  # keys whose answers turned out unfit to share, until when
+        self.draining = False
+        self.listeners: list[Callable[[], None]] = []
+
+    async def aclose(self) -> None:
+        """Finish what is pending and let go of everything."""
+        for flight in list(self.flights.values()):
+            if flight.task is not None:
+                flight.task.cancel()
+        await self.tiers.aclose()
+        await self.client.aclose()
+        self.events.close()
+
+
+def make_runtime(config: Config, *, clock: Clock | None = None) -> Runtime:
+    """Return the parts that a config asks for. Raise ConfigError."""
+    from edgeinf.serve.secret import event_secret
+
+    clock = clock or SystemClock()
+    cache = config.cache
+    memory = None
+    if cache.memory is not None:
+        memory = MemoryTier(clock, max_size=cache.memory.max_size, max_entries=cache.memory.max_entries)
+    far: list[Tier] = []
+    if cache.disk is not None:
+        far.append(DiskTier(cache.disk.path, max_size=cache.disk.max_size))
+    secret = event_secret(config)
+    return Runtime(
+        make_generation(config),
+        client=Connections(),
+        tiers=Tiers(clock, memory, far, stale_s=max(cache.stale_if_error, cache.stale_while_revalidate)),
+        events=EventLog(config.events.file, rotate_bytes=config.events.rotate, keep=config.events.keep),
+        clock=clock,
+        # The find keys of one directory must mean the same after a restart, so with a disk the seed comes from the
+        # installation's secret; without one it need not outlive the process.
+        seed=int.from_bytes(secret[:8], "big") if far else secrets.randbits(64),
+        secret=secret,
+    )

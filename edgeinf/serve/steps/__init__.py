@@ -1,0 +1,1 @@
+"""The steps of a request, one per file, in the order in which the pipeline lists them."""

@@ -1,0 +1,59 @@
+"""Is there an answer already? Keys are made once per request and serve lookup, coalescing and storing alike."""
+
+from __future__ import annotations
+
+from edgeinf.core import key as keying
+from edgeinf.core.cacheable import bypass_reason
+from edgeinf.core.normalize.levels import LEVELS
+from edgeinf.serve.cache.entry import Entry
+from edgeinf.serve.cache.tiers import Found, Tiers
+from edgeinf.serve.controls import tightened
+from edgeinf.serve.exchange import Exchange
+from edgeinf.serve.generation import Generation
+
+__all__ = ["KEYED_HEADERS", "lookup", "make_keys", "usable"]
+
+# Request headers that reach the origin and may change its answer.
+KEYED_HEADERS = (b"openai-beta", b"anthropic-beta", b"anthropic-version")
+
+
+def make_keys(x: Exchange, generation: Generation, seed: int) -> None:
+    """Set the keys of the call, or why it has none."""
+    assert x.call is not None
+    assert x.dialect is not None
+    x.level = tightened(generation.level.name, x.controls.level)
+    level = generation.level if x.level == generation.level.name else LEVELS[x.level]
+    x.bypass = bypass_reason(x.call, x.dialect, generation.policy)
+    names = (*KEYED_HEADERS, *generation.forward_headers)
+    extras = keying.KeyExtras(
+        origin=generation.group(x.dialect.family, x.call.model),
+        namespace=x.controls.namespace,
+        sample=x.controls.sample,
+        headers=tuple((name.decode(), x.headers[name].decode("latin-1")) for name in names if name in x.headers),
+    )
+    x.forms = keying.canonical_forms(x.call, x.dialect, level, extras)
+    x.keys = [keying.make_key(form, x.scope, seed) for form in x.forms]
+
+
+def usable(x: Exchange, entry: Entry, now: float) -> bool:
+    """Return whether an entry's age is what this request accepts."""
+    limit = x.controls.max_age_s
+    if limit is not None and now - entry.stored_at > limit:
+        return False
+    asked_ttl = x.controls.ttl_s
+    return entry.fresh_at(now) and (asked_ttl is None or now - entry.stored_at < asked_ttl)
+
+
+async def lookup(x: Exchange, tiers: Tiers, now: float) -> list[Found] | None:
+    """Return the entries that answer the call, one per key, or None; a stale one is remembered on the side."""
+    if x.bypass is not None or x.controls.no_cache or not x.keys:
+        return None
+    found: list[Found] = []
+    for key in x.keys:
+        hit = await tiers.get(key)
+        if hit is None or not usable(x, hit.entry, now):
+            if hit is not None and len(x.keys) == 1:
+                x.stale = hit.entry
+            return None
+        found.append(hit)
+    return found

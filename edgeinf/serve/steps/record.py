@@ -1,0 +1,69 @@
+"""What happened, as one event."""
+
+from __future__ import annotations
+
+import time
+
+from edgeinf.core.events import Event, EventKeys, EventScope
+from edgeinf.core.key import event_key, hash_id, key_space
+from edgeinf.serve.exchange import Exchange
+from edgeinf.serve.runtime import Runtime
+
+__all__ = ["make_event", "record"]
+
+
+def record(x: Exchange, runtime: Runtime) -> None:
+    """Queue the request's event."""
+    runtime.events.put(make_event(x, runtime.secret))
+
+
+def make_event(x: Exchange, secret: bytes) -> Event:
+    """Return the event of a finished request."""
+    now = time.perf_counter()
+    total_ms = (now - x.started) * 1000
+    call, usage = x.call, x.usage
+    keys = EventKeys(**{x.level: [event_key(form, secret) for form in x.forms]}) if x.forms else EventKeys()
+    scope_id = hash_id(x.scope.id, secret) if x.scope.id else ""
+    return Event(
+        id=x.id,
+        at=x.started_at,
+        dialect=call.dialect if call is not None else "opaque",
+        model=call.model if call is not None else None,
+        region=x.region,
+        tenant=x.team or x.key_id or scope_id or None,
+        team=x.team,
+        key_id=x.key_id,
+        user=hash_id(call.user, secret) if call is not None and call.user else None,
+        session=x.header(b"x-edgeinf-session"),
+        route=x.header(b"x-edgeinf-route"),
+        stream=call.stream if call is not None else False,
+        cache=x.cache,
+        tier=x.tier,
+        reason=x.reason,
+        age_s=x.entry_age_s,
+        stored=x.stored,
+        level=x.level or None,
+        keys=keys,
+        hits=len(x.keys) if x.cache == "hit" else 0,
+        key_space=key_space(secret),
+        scope=EventScope(kind=x.scope.kind, id=scope_id),
+        guard=x.guard,
+        status=x.status,
+        error=x.error,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cached_tokens=usage.cached_tokens,
+        cache_write_tokens=usage.cache_write_tokens,
+        usd=x.usd,
+        usd_saved=x.usd_saved,
+        edgeinf_ms=round(max(0.0, total_ms - x.origin_ms), 3),
+        ttft_ms=None if x.ttft_at is None else round((x.ttft_at - x.started) * 1000, 3),
+        total_ms=round(total_ms, 3),
+        attempts=x.attempts,
+        trace_id=_trace_id(x.header(b"traceparent")),
+    )
+
+
+def _trace_id(traceparent: str | None) -> str | None:
+    parts = (traceparent or "").split("-")
+    return parts[1] if len(parts) == 4 and len(parts[1]) == 32 else None

@@ -1,0 +1,316 @@
+"""Fetch the answer from an origin into a flight, watching what passes.
+
+A stream's pieces are whole events, byte for byte as the origin sent them. A whole answer is held until it is
+complete, so that an error inside a 200 is seen in time; beyond what may be stored it is passed on as it comes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import msgspec
+
+from edgeinf.core.call import Call
+from edgeinf.core.dialects.base import ANSWER, ERROR, TOKEN, Dialect, Verdict
+from edgeinf.core.errors import CallError
+from edgeinf.core.wire import sse
+from edgeinf.core.wire.headers import Headers, end_to_end, get
+from edgeinf.serve.flight import RECORD_LIMIT, Flight
+from edgeinf.serve.generation import Origin
+from edgeinf.serve.origin.boundaries import EventCutter
+from edgeinf.serve.origin.client import Client, ConnectFailed, OriginFailure, Request, Response
+from edgeinf.serve.origin.decoding import Inflater, inflater
+
+__all__ = ["Attempt", "AttemptFailed", "Recording", "relay"]
+
+_DROPPED = frozenset({b"content-length", b"content-encoding", b"set-cookie", b"date", b"server"})
+
+
+class AttemptFailed(Exception):
+    """One attempt at one origin did not bring an answer, and nothing of it was passed on.
+
+    ``cause`` is the word that ``routing.failover.retry_on`` takes: connect, timeout, a status, bad-answer.
+    """
+
+    def __init__(self, cause: str, error: CallError, *, headers: Headers | None = None, body: bytes = b"") -> None:
+        super().__init__(error.message)
+        self.cause = cause
+        self.error = error
+        self.headers = headers or []
+        self.body = body
+
+
+class Recording(msgspec.Struct, kw_only=True):
+    """What passed, as it would be stored."""
+
+    verdict: Verdict
+    body: bytes
+    stream: bool
+    content_type: str
+    headers: list[tuple[str, str]]
+    pace_ms: list[float] | None = None
+
+
+class Attempt(msgspec.Struct, kw_only=True):
+    """One try: a request for an origin, on behalf of a call."""
+
+    origin: Origin
+    request: Request
+    call: Call
+    dialect: Dialect
+    hold: bool = False  # keep events back until the first token, so that another origin can still take over
+    record: bool = True
+
+
+async def relay(client: Client, attempt: Attempt, flight: Flight) -> Recording | None:
+    """Fetch one answer into ``flight`` and return its recording, None if it was too large to record.
+
+    Raise AttemptFailed where nothing was passed on. Once something was, a failure ends the flight in the dialect's
+    own way and the recording says why it is unfit.
+    """
+    origin, timeouts = attempt.origin, attempt.origin.timeouts
+    started = time.perf_counter()
+    deadline = asyncio.get_running_loop().time() + timeouts.total
+    try:
+        async with asyncio.timeout_at(min(deadline, asyncio.get_running_loop().time() + timeouts.ttft)):
+            response = await client.send(attempt.request)
+    except TimeoutError:
+        raise _timed_out(origin, f"no answer began within {timeouts.ttft:g} s") from None
+    except OriginFailure as error:
+        raise _lost(origin, error) from None
+    try:
+        async with asyncio.timeout_at(deadline):
+            return await _read(response, attempt, flight, started)
+    except TimeoutError:
+        if flight.committed:
+            _end_broken(flight, _timed_out(origin, f"it took longer than {timeouts.total:g} s").error)
+            return None
+        raise _timed_out(origin, f"it took longer than {timeouts.total:g} s") from None
+    finally:
+        response.close()
+        flight.origin_ms = (time.perf_counter() - started) * 1000
+
+
+async def _read(response: Response, attempt: Attempt, flight: Flight, started: float) -> Recording | None:
+    headers = end_to_end(response.headers)
+    content_type = (get(headers, b"content-type") or b"").decode("latin-1")
+    try:
+        decoder = inflater(get(headers, b"content-encoding"))
+    except ValueError as error:
+        raise _bad_answer(attempt.origin, str(error)) from None
+    kept = [(name, value) for name, value in headers if name not in _DROPPED]
+    if response.status == 200 and content_type.split(";")[0].strip().lower() == "text/event-stream":
+        return await _read_stream(response, attempt, flight, kept, decoder, started)
+    return await _read_whole(response, attempt, flight, kept, decoder, content_type)
+
+
+# --- streams ---
+
+
+async def _read_stream(
+    response: Response, attempt: Attempt, flight: Flight, headers: Headers, decoder: Inflater | None, started: float
+) -> Recording | None:
+    origin, timeouts = attempt.origin, attempt.origin.timeouts
+    watcher = attempt.dialect.watch(attempt.call)
+    cutter, events = EventCutter(), sse.Decoder()
+    recorded: list[bytes] = []
+    pace: list[float] = []
+    held: list[bytes] = []
+    seen = size = 0
+
+    def commit() -> None:
+        flight.region = origin.name
+        flight.commit(200, headers, stream=True, content_type="text/event-stream; charset=utf-8")
+        for piece in held:
+            flight.add(piece)
+        held.clear()
+
+    while True:
+        patience = timeouts.idle if seen & TOKEN else max(0.0, timeouts.ttft - (time.perf_counter() - started))
+        try:
+            chunk = await _next(response, decoder, patience)
+        except TimeoutError:
+            broken = _timed_out(origin, f"no {'event' if seen & TOKEN else 'token'} came for {patience:g} s")
+            _broken(flight, broken)
+            return None
+        except (OriginFailure, ValueError) as error:
+            broken = _lost(origin, error) if isinstance(error, OriginFailure) else _bad_answer(origin, str(error))
+            _broken(flight, broken)
+            return None
+        if chunk is None:
+            break
+        try:
+            decoded = events.feed(chunk)
+        except ValueError as error:
+            _broken(flight, _bad_answer(origin, str(error)))
+            return None
+        before = seen
+        for event in decoded:
+            brings = watcher.feed(event)
+            if brings & ERROR and not flight.committed:
+                raise _soft_error(origin, watcher.verdict(), event.data)
+            seen |= brings
+            if flight.recording:
+                raw = sse.encode(event)
+                recorded.append(raw)
+                size += len(raw)
+                pace.append((time.perf_counter() - started) * 1000)
+        if not before & TOKEN and seen & (TOKEN | ANSWER):
+            flight.first_token_at = time.perf_counter()
+        if size > RECORD_LIMIT and flight.recording:
+            flight.recording = False
+            recorded.clear()
+        piece = cutter.feed(chunk)
+        if flight.committed:
+            if piece:
+                flight.add(piece)
+                await flight.room()
+            continue
+        if piece:
+            held.append(piece)
+        # With nobody to take over there is no reason to keep the head of a stream from its reader.
+        if seen & TOKEN or (decoded and not attempt.hold):
+            commit()
+    verdict = watcher.verdict()
+    if not flight.committed:
+        if verdict.unfit is not None and verdict.unfit.startswith(("stream cut", "no ")):
+            raise _bad_answer(origin, verdict.unfit)
+        commit()
+    flight.model, flight.usage = verdict.model, verdict.usage
+    cut = verdict.unfit is not None and verdict.unfit.startswith("stream cut")
+    if cut:
+        _end_broken(flight, _bad_answer(origin, verdict.unfit or "").error, verdict.unfit)
+    if not flight.recording:
+        flight.unfit = flight.unfit or "larger than what is stored"
+        return None
+    return Recording(
+        verdict=verdict,
+        body=b"".join(recorded),
+        stream=True,
+        content_type=flight.content_type,
+        headers=[],
+        pace_ms=pace,
+    )
+
+
+async def _next(response: Response, decoder: Inflater | None, patience_s: float) -> bytes | None:
+    """Return the next decoded bytes. Raise TimeoutError, OriginFailure, ValueError."""
+    while True:
+        async with asyncio.timeout(patience_s):
+            chunk = await response.read()
+        if chunk is None or decoder is None:
+            if chunk is None and decoder is not None and not decoder.whole:
+                raise ValueError("the compressed answer is cut short")
+            return chunk
+        chunk = decoder.feed(chunk)
+        if chunk:
+            return chunk
+
+
+def _broken(flight: Flight, failure: AttemptFailed) -> None:
+    """End an answer that broke: quietly for another origin to take over, honestly if something was passed on."""
+    if not flight.committed:
+        raise failure
+    _end_broken(flight, failure.error)
+
+
+def _end_broken(flight: Flight, error: CallError, unfit: str | None = None) -> None:
+    flight.unfit = unfit or error.message
+    flight.fail(error)
+
+
+# --- whole answers ---
+
+
+async def _read_whole(
+    response: Response,
+    attempt: Attempt,
+    flight: Flight,
+    headers: Headers,
+    decoder: Inflater | None,
+    content_type: str,
+) -> Recording | None:
+    origin, status = attempt.origin, response.status
+    gathered: list[bytes] = []
+    size = 0
+    while True:
+        try:
+            chunk = await _next(response, decoder, origin.timeouts.total)
+        except OriginFailure as error:
+            _broken(flight, _lost(origin, error))
+            return None
+        except ValueError as error:
+            _broken(flight, _bad_answer(origin, str(error)))
+            return None
+        if chunk is None:
+            break
+        size += len(chunk)
+        if flight.committed:
+            flight.add(chunk)
+            await flight.room()
+            continue
+        gathered.append(chunk)
+        if size > RECORD_LIMIT:
+            flight.recording = False
+            flight.region = origin.name
+            flight.commit(status, headers, stream=False, content_type=content_type)
+            for piece in gathered:
+                flight.add(piece)
+    if flight.committed:
+        flight.unfit = "larger than what is stored"
+        return None
+    body = b"".join(gathered)
+    if 300 <= status < 400:
+        raise _redirected(origin, status)
+    if status >= 400:
+        refused = CallError(f"region {origin.name!r} answered {status}", status=status, code="origin_error")
+        raise AttemptFailed(str(status), refused, headers=headers, body=body)
+    verdict = attempt.dialect.judge(attempt.call, body) if status == 200 else Verdict(unfit=f"status {status}")
+    if verdict.error is not None:
+        raise _soft_error(origin, verdict, body)
+    flight.first_token_at = time.perf_counter()
+    flight.model, flight.usage, flight.region = verdict.model, verdict.usage, origin.name
+    return Recording(
+        verdict=verdict,
+        body=body,
+        stream=False,
+        content_type=content_type or "application/json",
+        headers=[(n.decode("latin-1"), v.decode("latin-1")) for n, v in headers],
+    )
+
+
+# --- what went wrong, in our words ---
+
+
+def _lost(origin: Origin, error: OriginFailure) -> AttemptFailed:
+    cause = "connect" if isinstance(error, ConnectFailed) else "bad-answer"
+    code = "origin_unreachable" if cause == "connect" else "origin_cut"
+    return AttemptFailed(cause, CallError(f"region {origin.name!r}: {error}", status=502, code=code))
+
+
+def _timed_out(origin: Origin, what: str) -> AttemptFailed:
+    return AttemptFailed("timeout", CallError(f"region {origin.name!r}: {what}", status=504, code="origin_timeout"))
+
+
+def _bad_answer(origin: Origin, what: str) -> AttemptFailed:
+    return AttemptFailed("bad-answer", CallError(f"region {origin.name!r}: {what}", status=502, code="origin_bad"))
+
+
+def _redirected(origin: Origin, status: int) -> AttemptFailed:
+    error = CallError(
+        f"region {origin.name!r} answered {status}, a redirect, which is never followed with a credential",
+        status=502,
+        code="origin_redirect",
+        hint="set the region's url to where it points",
+    )
+    return AttemptFailed("bad-answer", error)
+
+
+def _soft_error(origin: Origin, verdict: Verdict, body: bytes) -> AttemptFailed:
+    inside = verdict.error or {}
+    said = inside.get("message") or inside.get("type") or "an error"
+    error = CallError(
+        f"region {origin.name!r} answered 200 with an error inside: {said}", status=502, code="origin_soft_error"
+    )
+    return AttemptFailed("bad-answer", error, body=body)
