@@ -8,6 +8,7 @@ In an asynchronous test, on the test's own loop::
         origin.use({"fault": "cut;after=3"})       # change the script; see load.py for its form
         await origin.until(lambda: origin.calls[-1].disconnected_ns > 0)
 
+Several at once: ``async with MockRegions({"ttft": "5ms"}, east={}, west={"fault": "503"}) as regions``.
 In a synchronous test, on a thread of its own, the same names in ``with ThreadedOrigin(script) as origin``.
 Fixtures in ``tests/conftest.py``: ``origin``, ``origin_thread``, ``make_origin``.
 
@@ -19,8 +20,9 @@ and are alike as a stream and as a whole; ids differ per call unless ``fixed_ids
 
 from edgeinf.mock.origin import MockOrigin
 from edgeinf.mock.record import Call
+from edgeinf.mock.regions import MockRegions
 from edgeinf.mock.script import Script
 from edgeinf.mock.threaded import ThreadedOrigin
 from edgeinf.mock.values import Kind
 
-__all__ = ["Call", "Kind", "MockOrigin", "Script", "ThreadedOrigin"]
+__all__ = ["Call", "Kind", "MockOrigin", "MockRegions", "Script", "ThreadedOrigin"]

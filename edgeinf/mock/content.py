@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -21,6 +22,18 @@ _WORDS = (
 _ASCII = tuple(_WORDS.split())
 _WIDE = ("naïve", "São", "世界", "😀", "Größe", "данные", "日本語", "👩‍🚀", "café", "\u2028", "ﬁn", "Ωmega")
 _MASK = (1 << 64) - 1
+_TABLE_SIZE = 8192
+
+
+@cache
+def _table(unicode: bool) -> list[str]:
+    """Draw the words once: answers are slices of this, which costs nothing per token."""
+    state, drawn = 1, []
+    for _ in range(2 * _TABLE_SIZE):
+        state = (state * 6364136223846793005 + 1442695040888963407) & _MASK
+        pick = state >> 33
+        drawn.append(" " + (_WIDE[pick % len(_WIDE)] if unicode and pick % 5 < 2 else _ASCII[pick % len(_ASCII)]))
+    return drawn
 
 
 class ToolPart(msgspec.Struct):
@@ -87,15 +100,12 @@ def text_of(ask: Ask, shape: Shape, index: int) -> list[str]:
 
 
 def words(seed: int, index: int, count: int, *, unicode: bool = False) -> list[str]:
-    """Draw ``count`` words, each with the space before it, from a generator seeded by the request."""
-    state = (seed + index * 0x9E3779B97F4A7C15) & _MASK
-    drawn = []
-    for _ in range(count):
-        state = (state * 6364136223846793005 + 1442695040888963407) & _MASK
-        pick = state >> 33
-        word = _WIDE[pick % len(_WIDE)] if unicode and pick % 5 < 2 else _ASCII[pick % len(_ASCII)]
-        drawn.append(" " + word)
-    return drawn
+    """Return ``count`` words, each with the space before it, from a place that the request decides."""
+    table = _table(unicode)
+    at = (seed + index * 0x9E3779B1) % _TABLE_SIZE
+    if at + count <= len(table):
+        return table[at : at + count]
+    return [table[(at + i) % len(table)] for i in range(count)]
 
 
 def cut_into(text: str, parts: int) -> list[str]:

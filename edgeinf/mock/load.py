@@ -29,25 +29,29 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from edgeinf.core.errors import UsageError
 from edgeinf.core.units import parse_duration, parse_percentage
 from edgeinf.mock.faults.table import checked
 from edgeinf.mock.script import Fault, Match, Rule, Script, Shape, Timing, ToolCall
 
-__all__ = ["load", "read_fault", "read_file", "read_rule"]
+__all__ = ["load", "read_document", "read_fault", "read_rule"]
 
 _TIMING = {"ttft": "ttft_s", "tpot": "tpot_s", "headers_delay": "headers_s", "jitter": "jitter"}
-_TOP = {"name", "seed", "fixed_ids", "models", "answer", "headers", "fault", "rules", "api_key", "packets", *_TIMING}
+_PLAIN = ("name", "seed", "fixed_ids", "strict_models", "api_key", "packets")
+_TOP = {*_PLAIN, "models", "answer", "headers", "fault", "rules", *_TIMING}
 _RULE = {"when", "fault", "answer", "headers", *_TIMING}
 _SHAPE = {f.name for f in dataclasses.fields(Shape)}
+_CHOICES = {"usage": ("asked", "none", "last-choice", "every"), "server": ("vllm", "sglang", "tgi", "llamacpp")}
 _WHEN = {
     *("region", "method", "path", "model", "headers", "contains", "stream"),
     *("after", "until", "nth", "every", "rate"),
 }
 
 
-def read_file(path: Path) -> Script:
-    """Read a script file. Raise UsageError naming what is wrong."""
+def read_document(path: Path) -> dict[str, Any]:
+    """Read a script file as a dict. Raise UsageError if it cannot be read."""
     import yaml
 
     try:
@@ -56,7 +60,11 @@ def read_file(path: Path) -> Script:
         raise UsageError(f"cannot read the script ({path}): {error.strerror}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise UsageError(f"the script is not YAML ({path}): {' '.join(str(error).split())}") from error
-    return load(document or {})
+    if document is None:
+        return {}
+    if not isinstance(document, dict):
+        raise UsageError(f"the script must be a mapping, not {type(document).__name__} ({path})")
+    return document
 
 
 def load(source: Script | Mapping[str, Any] | None) -> Script:
@@ -67,7 +75,7 @@ def load(source: Script | Mapping[str, Any] | None) -> Script:
         return source
     _known(source, _TOP, "the script")
     given = dict(source)
-    values: dict[str, Any] = {k: given[k] for k in ("name", "seed", "fixed_ids", "api_key", "packets") if k in given}
+    values: dict[str, Any] = {k: given[k] for k in _PLAIN if k in given}
     if "models" in given:
         values["models"] = tuple(given["models"])
     if values.get("packets", "joined") not in ("joined", "event"):
@@ -146,16 +154,19 @@ def _ranges(source: Any) -> tuple[tuple[int, int | None], ...]:
 def _answer(source: Mapping[str, Any]) -> dict[str, Any]:
     _known(source, _SHAPE, "answer")
     values = dict(source)
-    for name in ("pieces", "annotations", "finish_only"):
-        if values.get(name) is not None:
-            values[name] = tuple(values[name])
-    if "tool_calls" in values:
-        calls = values["tool_calls"]
+    calls = values.get("tool_calls")
+    if calls is not None:
         calls = [{}] * calls if isinstance(calls, int) else calls
-        values["tool_calls"] = tuple(c if isinstance(c, ToolCall) else ToolCall(**c) for c in calls)
-    if values.get("usage", "asked") not in ("asked", "none", "last-choice", "every"):
-        raise UsageError(f"usage is {values['usage']!r}", hint="one of: asked, none, last-choice, every")
-    return values
+        values["tool_calls"] = [dataclasses.asdict(c) if isinstance(c, ToolCall) else c for c in calls]
+    try:
+        shape = msgspec.convert(values, Shape)
+    except msgspec.ValidationError as error:
+        what, _, where = str(error).partition(" - at ")
+        raise UsageError(f"{what[:1].lower()}{what[1:]} (answer{where.strip('`$')})") from error
+    for name, allowed in _CHOICES.items():
+        if getattr(shape, name) not in allowed:
+            raise UsageError(f"{name} is {getattr(shape, name)!r} in answer", hint=f"one of: {', '.join(allowed)}")
+    return {name: getattr(shape, name) for name in values}
 
 
 def _timing(source: Mapping[str, Any]) -> dict[str, float]:

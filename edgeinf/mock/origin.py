@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from edgeinf.core.errors import UsageError
 from edgeinf.mock import admin
+from edgeinf.mock.dialects.base import Memory
 from edgeinf.mock.http.connection import Connection
 from edgeinf.mock.load import load
 from edgeinf.mock.record import Call, Record
@@ -46,6 +47,7 @@ class MockOrigin:
         self._server: asyncio.Server | None = None
         self._return: asyncio.TimerHandle | None = None
         self._comeback: asyncio.Task[None] | None = None
+        self._memory = Memory(lambda: len(self.record.active))
         self.use(script)
 
     async def __aenter__(self) -> Self:
@@ -99,10 +101,10 @@ class MockOrigin:
     # What tests do.
 
     def use(self, script: Script | Mapping[str, Any] | None) -> None:
-        """Change the script; its counters and its clock start anew."""
+        """Change the script; its counters and its clock start anew, what the API has stored stays."""
         self.script = load(script)
         self.each_alone = self.script.packets == "event"
-        self._responder = Responder(self.script)
+        self._responder = Responder(self.script, memory=self._memory)
 
     def reset(self) -> None:
         """Forget the recorded calls."""

@@ -23,9 +23,16 @@ _FIXED_TIME = 1_700_000_000
 class Responder:
     """Answers by one script, and remembers what the API remembers between calls."""
 
-    def __init__(self, script: Script, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        script: Script,
+        *,
+        memory: Memory | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.script = script
-        self.memory = Memory()
+        self.memory = memory or Memory()
+        self.memory.models = script.models
         self._selector = Selector(script, clock)
 
     def plan(self, ask: Ask) -> tuple[Plan, tuple[str, ...]]:
@@ -50,10 +57,15 @@ class Responder:
         return plan, tuple(fault.kind for fault in choice.faults)
 
     def _refused(self, ask: Ask, dialect: type[Dialect]) -> Plan | None:
+        if self.script.strict_models and ask.model and not self._known(ask.model):
+            return _error(dialect, 404, f"the model {ask.model!r} does not exist", "not_found_error")
         key = self.script.api_key
         if key is None or f"Bearer {key}" == ask.header(b"authorization") or key == ask.header(b"x-api-key"):
             return None
         return _error(dialect, 401, "incorrect API key provided", "authentication_error")
+
+    def _known(self, model: str) -> bool:
+        return model in self.script.models or model in self.memory.adapters
 
     def _identify(self, ask: Ask, choice: Choice) -> None:
         ask.region = self.script.name

@@ -55,6 +55,7 @@ class Shape:
     dimensions: int = 8  # width of an embedding if the request names none
     bytes: int = 1024  # size of an opaque or audio body
     polls: int = 1  # background responses: polls until completed
+    server: str = "vllm"  # /metrics in the names of: vllm, sglang, tgi, llamacpp
     queue: float = 0.0  # /metrics: share of the KV cache in use
     waiting: int = 0  # /metrics: requests that wait
 
@@ -118,6 +119,7 @@ class Script:
     seed: int = 0
     fixed_ids: bool = False  # ids and times from the request alone: equal requests, equal bytes
     models: tuple[str, ...] = ("mock-small", "mock-large")
+    strict_models: bool = False  # 404 for a model that is neither listed nor a loaded adapter
     answer: Shape = Shape()
     timing: Timing = Timing()
     headers: Mapping[str, str] = field(default_factory=dict)  # added to every answer

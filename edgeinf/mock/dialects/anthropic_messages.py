@@ -28,7 +28,7 @@ _ERROR = {
 }
 
 
-def error(status: int, message: str, kind: str, *, in_stream: bool = False) -> bytes:
+def error(status: int, message: str, kind: str, *, in_stream: bool = False, number: int = 0) -> bytes:
     """Render an error; inside a stream as the event ``error``."""
     name = kind if kind.endswith("_error") and kind != "server_error" else _ERROR.get(status, "api_error")
     body = {"type": "error", "error": {"type": name, "message": message}}
@@ -36,7 +36,9 @@ def error(status: int, message: str, kind: str, *, in_stream: bool = False) -> b
 
 
 def answer(ask: Ask, shape: Shape, memory: Memory) -> Plan:
-    """Answer a message."""
+    """Answer a message, or count its tokens."""
+    if ask.path.endswith("/count_tokens"):
+        return whole_plan({"input_tokens": input_tokens(ask, shape)})
     content = content_of(ask, shape)
     if content.refusal:
         content.text, content.refusal, content.finish = content.refusal, [], shape.finish or "refusal"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 import msgspec
@@ -16,9 +16,12 @@ dump = msgspec.json.encode
 
 
 class Memory:
-    """What an origin remembers between calls: stored responses and loaded adapters."""
+    """What an origin remembers between calls; ``running`` counts the calls in flight."""
 
-    def __init__(self) -> None:
+    def __init__(self, running: Callable[[], int] = int) -> None:
+        self.models: tuple[str, ...] = ()
+        self.running = running
+        self.batches: dict[str, dict[str, Any]] = {}
         self.responses: dict[str, dict[str, Any]] = {}
         self.polls: dict[str, int] = {}
         self.files: dict[str, bytes] = {}
@@ -34,8 +37,8 @@ class Dialect(Protocol):
         ...
 
     @staticmethod
-    def error(status: int, message: str, kind: str, *, in_stream: bool = False) -> bytes:
-        """Return an error body, or the event that reports an error inside a stream."""
+    def error(status: int, message: str, kind: str, *, in_stream: bool = False, number: int = 0) -> bytes:
+        """Return an error body, or the event ``number`` of a stream that reports an error."""
         ...
 
 
@@ -59,7 +62,7 @@ def merged(body: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
     return {**body, **extra} if extra else body
 
 
-def openai_error(status: int, message: str, kind: str, *, in_stream: bool = False) -> bytes:
+def openai_error(status: int, message: str, kind: str, *, in_stream: bool = False, number: int = 0) -> bytes:
     """Render an error as the OpenAI family does; inside a stream as one data event."""
     code = kind if status != 400 else None
     body = dump({"error": {"message": message, "type": kind, "param": None, "code": code}})

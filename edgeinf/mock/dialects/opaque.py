@@ -1,4 +1,4 @@
-"""What no dialect claims: 404, in the OpenAI family's form."""
+"""What no dialect claims: an echo under ``/echo``, 404 in the OpenAI family's form elsewhere."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ error = openai_error
 
 
 def answer(ask: Ask, shape: Shape, memory: Memory) -> Plan:
-    """Refuse an unknown path."""
+    """Send the body back, or refuse the path."""
+    if "/echo" in ask.path:
+        kind = ask.header(b"content-type") or "application/octet-stream"
+        return Plan(pieces=(Piece(Kind.WHOLE, ask.body),), content_type=kind)
     message = f"unknown request URL: {ask.method} {ask.path}"
     return Plan(pieces=(Piece(Kind.WHOLE, error(404, message, "invalid_request_error")),), status=404)

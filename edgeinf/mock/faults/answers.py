@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable, Iterator
 from email.utils import formatdate
+from itertools import chain
 
 from edgeinf.mock.faults.context import Context, insert, is_event, split_off
 from edgeinf.mock.values import Kind, Piece
 
 __all__ = ["garbage", "html", "malformed", "redirect", "soft_error", "status"]
 
+_SECONDS = re.compile(r"\d+s")
 _KINDS = {
     400: "invalid_request_error",
     401: "authentication_error",
@@ -43,7 +46,7 @@ def status(
     rendered = context.dialect.error(status, message, _KINDS.get(status, "server_error"))
     plan.pieces = (Piece(Kind.WHOLE, rendered if body is None else body.encode()),)
     if retry_after:
-        plan.headers = [*plan.headers, ("retry-after", retry_after.removesuffix("s"))]
+        plan.headers = [*plan.headers, ("retry-after", retry_after[:-1] if _SECONDS.fullmatch(retry_after) else retry_after)]
     if retry_after_ms >= 0:
         plan.headers = [*plan.headers, ("retry-after-ms", str(retry_after_ms))]
     if retry_after_date_s >= 0:
@@ -65,16 +68,20 @@ def soft_error(
     if not plan.stream:
         plan.pieces = (Piece(Kind.WHOLE, context.dialect.error(200, message, kind)),)
         return
-    piece = Piece(Kind.ERROR, context.dialect.error(200, message, kind, in_stream=True))
+    sent = 0
+
+    def counted(pieces: Iterable[Piece]) -> Iterator[Piece]:
+        nonlocal sent
+        for piece in pieces:
+            sent += 1
+            yield piece
 
     def error() -> Iterator[Piece]:
-        yield piece
+        data = context.dialect.error(200, message, kind, in_stream=True, number=sent)
+        yield Piece(Kind.ERROR, data)
 
-    if ends:
-        kept = split_off(plan.pieces, after, tokens)
-        plan.pieces = (p for part in (kept, error()) for p in part)
-    else:
-        plan.pieces = insert(plan.pieces, after, tokens, error)
+    pieces = counted(plan.pieces)
+    plan.pieces = chain(split_off(pieces, after, tokens), error()) if ends else insert(pieces, after, tokens, error)
 
 
 def malformed(context: Context, *, after: int = 0, tokens: int | None = None) -> None:

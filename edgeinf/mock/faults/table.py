@@ -16,7 +16,7 @@ from typing import Any
 
 from edgeinf.core.errors import UsageError
 from edgeinf.core.units import parse_duration
-from edgeinf.mock.faults import answers, bytes, shapes, wire
+from edgeinf.mock.faults import answers, shapes, spelling, wire
 from edgeinf.mock.faults.context import Context
 from edgeinf.mock.script import Fault, Shape
 
@@ -42,19 +42,19 @@ _ANSWERS: dict[str, Callable[..., None]] = {
     "garbage": answers.garbage,
 }
 _WIRE: dict[str, Callable[..., None]] = {
-    "comment": bytes.comment,
-    "fields": bytes.fields,
-    "junk-tail": bytes.junk_tail,
-    "no-blank": bytes.no_blank,
-    "crlf": bytes.crlf,
-    "cr": bytes.cr,
-    "bom": bytes.bom,
+    "comment": spelling.comment,
+    "fields": spelling.fields,
+    "junk-tail": spelling.junk_tail,
+    "no-blank": spelling.no_blank,
+    "crlf": spelling.crlf,
+    "cr": spelling.cr,
+    "bom": spelling.bom,
     "cut": wire.cut,
     "truncate": wire.truncate,
     "reset": wire.reset,
     "stall": wire.stall,
-    "gzip": bytes.gzip,
-    "split": bytes.split,
+    "gzip": spelling.gzip,
+    "split": spelling.split,
     "slow-headers": wire.slow_headers,
     "length": wire.length,
     "eof": wire.eof,

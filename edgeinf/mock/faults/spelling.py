@@ -1,4 +1,4 @@
-"""Faults of the bytes: how events are spelt, cut into packets and encoded."""
+"""Faults of the spelling: how events are written, cut into packets and encoded."""
 
 from __future__ import annotations
 
