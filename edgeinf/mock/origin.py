@@ -174,7 +174,7 @@ class MockOrigin:
     async def _bind(self) -> socket.socket:
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
         for attempt in range(50):
-            listener = socket.socket(family, socket.SOCK_STREAM)
+            listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # else asyncio leaves Nagle on
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.setblocking(False)
             try:
