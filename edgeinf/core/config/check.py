@@ -170,7 +170,7 @@ def _fault(path: KeyPath, error: dict[str, Any], tree: dict[str, Any], touched: 
         return Fault(
             code="E105", path=path, message=f'{name or "the file"} lacks the key "{key}"', help=help, at_key=True
         )
-    if value is None and path and kind != "value_error":
+    if value is None and path:
         where = (
             "write its keys below it, or remove the line" if kind == "dataclass_type" else "give a value or remove it"
         )

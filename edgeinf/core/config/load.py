@@ -64,7 +64,7 @@ def load(
     if file is None and not any(True for _ in overrides(env)):
         from edgeinf.core.config import direct
 
-        ready = direct.build(given, insecure=insecure)
+        ready = direct.build(given, base=(cwd or Path()).resolve(), insecure=insecure)
         if ready is not None:
             return ready
     data = b"" if file is None else _read(file)

@@ -86,7 +86,7 @@ RULES = (
         title="a public address without auth",
         why="Whoever reaches the port can spend the credentials of every region.",
         example="listen: {host: 0.0.0.0}",
-        instead="listen: {host: 0.0.0.0}\nauth: {keys: [{id: me, sha256: …}]}",
+        instead="listen: {host: 0.0.0.0}\nauth: {keys: [{id: me, sha256: '${KEY_SHA256}'}]}",
         check=_public_bind,
     ),
     Rule(
@@ -95,7 +95,7 @@ RULES = (
         title="a cache scope wider than auth",
         why="Without auth the client's own credential is the scope; a wider one would hand paid answers to strangers.",
         example="cache: {scope: shared}",
-        instead="cache: {scope: shared}\nauth: {keys: [{id: me, sha256: …}]}",
+        instead="cache: {scope: shared}\nauth: {keys: [{id: me, sha256: '${KEY_SHA256}'}]}",
         check=_wide_scope,
     ),
     Rule(
@@ -103,8 +103,8 @@ RULES = (
         severity="error",
         title="a region with two credentials",
         why="Only one can be sent, and which one would be a guess.",
-        example="regions: [{name: a, url: …, api_key: '${K}', passthrough: true}]",
-        instead="regions: [{name: a, url: …, api_key: '${K}'}]",
+        example="regions: [{name: a, url: https://a.example.com, api_key: '${A_KEY}', passthrough: true}]",
+        instead="regions: [{name: a, url: https://a.example.com, api_key: '${A_KEY}'}]",
         check=_two_credentials,
     ),
     Rule(
@@ -112,8 +112,8 @@ RULES = (
         severity="error",
         title="two virtual keys with one hash",
         why="A key is found by its hash: the second entry's team, models and limits would never hold.",
-        example="auth: {keys: [{id: a, sha256: X}, {id: b, sha256: X}]}",
-        instead="auth: {keys: [{id: a, sha256: X}, {id: b, sha256: Y}]}",
+        example="auth: {keys: [{id: a, sha256: '${KEY_SHA256}'}, {id: b, sha256: '${KEY_SHA256}'}]}",
+        instead="auth: {keys: [{id: a, sha256: '${KEY_SHA256}'}, {id: b, sha256: '${OTHER_SHA256}'}]}",
         check=_same_hash,
     ),
 )

@@ -56,8 +56,8 @@ RULES = (
         severity="error",
         title="a file that cannot be read",
         why="It would fail at the first call that needs it.",
-        example="regions: [{name: a, url: …, api_key_file: kye.txt}]",
-        instead="regions: [{name: a, url: …, api_key_file: key.txt}]",
+        example="regions: [{name: a, url: https://a.example.com, api_key_file: kye.txt}]",
+        instead="regions: [{name: a, url: https://a.example.com, api_key_file: key.txt}]",
         check=_missing,
     ),
 )

@@ -60,6 +60,8 @@ def _unknown_match(facts: Facts) -> Iterator[Finding]:
                 )
 
 
+_ACME = "auth: {keys: [{id: web, team: acme, sha256: '${KEY_SHA256}'}]}\n"
+
 RULES = (
     Rule(
         code="E331",
@@ -84,8 +86,8 @@ RULES = (
         severity="error",
         title="a limit for a team or key that does not exist",
         why="A misspelt team would have no budget at all.",
-        example="limits: [{name: b, match: {team: acne}, budget: {usd: 50}}]",
-        instead="limits: [{name: b, match: {team: acme}, budget: {usd: 50}}]",
+        example=_ACME + "limits: [{name: b, match: {team: acne}, budget: {usd: 50}}]",
+        instead=_ACME + "limits: [{name: b, match: {team: acme}, budget: {usd: 50}}]",
         check=_unknown_match,
     ),
 )

@@ -144,14 +144,16 @@ def _group_gap(facts: Facts) -> Iterator[Finding]:
                 )
 
 
+_TWO = "regions:\n  - {name: a, url: https://a.example.com}\n  - {name: b, url: https://b.example.com}\n"
+
 RULES = (
     Rule(
         code="E301",
         severity="error",
         title="two things have one name",
         why="Which of two regions, models, limits or keys a name means would depend on their order.",
-        example="regions: [{name: a, url: …}, {name: a, url: …}]",
-        instead="regions: [{name: a, url: …}, {name: b, url: …}]",
+        example="regions:\n  - {name: a, url: https://a.example.com}\n  - {name: a, url: https://b.example.com}",
+        instead="regions:\n  - {name: a, url: https://a.example.com}\n  - {name: b, url: https://b.example.com}",
         check=_duplicates,
     ),
     Rule(
@@ -159,8 +161,8 @@ RULES = (
         severity="error",
         title="a model names a region that does not exist",
         why="No call of that model could be sent there; a misspelt name would silently shrink the group.",
-        example="models: [{name: bot, regions: [virgina]}]",
-        instead="models: [{name: bot, regions: [virginia]}]",
+        example="regions: [{name: virginia, url: https://a.example.com}]\nmodels: [{name: bot, regions: [virgina]}]",
+        instead="regions: [{name: virginia, url: https://a.example.com}]\nmodels: [{name: bot, regions: [virginia]}]",
         check=_unknown_region,
     ),
     Rule(
@@ -168,7 +170,7 @@ RULES = (
         severity="error",
         title="a fallback names a model that does not exist",
         why="The fallback would fail exactly when it is needed.",
-        example="models: [{name: bot, fallback: [bot-smal]}]",
+        example="models: [{name: bot, fallback: [bot-smal]}, {name: bot-small}]",
         instead="models: [{name: bot, fallback: [bot-small]}, {name: bot-small}]",
         check=_unknown_fallback,
     ),
@@ -195,8 +197,8 @@ RULES = (
         severity="error",
         title="the regions of a group do not serve the same models",
         why="A region without an upstream name would be sent the client's name and answer 404, or another model.",
-        example="models: [{name: bot, upstream: {a: llama}, regions: [a, b]}]",
-        instead="models: [{name: bot, upstream: {a: llama, b: meta/llama}, regions: [a, b]}]",
+        example=_TWO + "models: [{name: bot, upstream: {a: llama}, regions: [a, b]}]",
+        instead=_TWO + "models: [{name: bot, upstream: {a: llama, b: meta/llama}, regions: [a, b]}]",
         check=_group_gap,
     ),
 )

@@ -58,8 +58,8 @@ RULES = (
         severity="error",
         title="weights that sum to zero",
         why="A region of weight 0 is never chosen; with all at 0 no call can be sent.",
-        example="regions: [{name: a, url: …, weight: 0}]\nrouting: {strategy: weighted}",
-        instead="regions: [{name: a, url: …, weight: 1}]\nrouting: {strategy: weighted}",
+        example="regions: [{name: a, url: https://a.example.com, weight: 0}]\nrouting: {strategy: weighted}",
+        instead="regions: [{name: a, url: https://a.example.com, weight: 1}]\nrouting: {strategy: weighted}",
         check=_no_weight,
     ),
     Rule(
@@ -67,8 +67,8 @@ RULES = (
         severity="error",
         title="nearest without a location",
         why="The distance to a region without a place is unknown, so it would never or always be chosen.",
-        example="regions: [{name: a, url: …}]\nrouting: {strategy: nearest}",
-        instead="regions: [{name: a, url: …, location: us-east-1}]\nrouting: {strategy: nearest}",
+        example="regions: [{name: a, url: https://a.example.com}]\nrouting: {strategy: nearest}",
+        instead="regions: [{name: a, url: https://a.example.com, location: us-east-1}]\nrouting: {strategy: nearest}",
         check=_no_place,
     ),
 )

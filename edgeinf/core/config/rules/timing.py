@@ -45,8 +45,8 @@ RULES = (
         severity="error",
         title="time-outs that cannot fit",
         why="The part can never run out before the whole does, so the line would have no effect.",
-        example="timeouts: {connect: 30s, total: 10s}",
-        instead="timeouts: {connect: 3s, total: 10s}",
+        example="regions: [{name: a, url: https://a.example.com, timeouts: {connect: 30s, total: 10s}}]",
+        instead="regions: [{name: a, url: https://a.example.com, timeouts: {connect: 3s, total: 10s}}]",
         check=_cannot_fit,
     ),
     Rule(
@@ -54,8 +54,8 @@ RULES = (
         severity="error",
         title="a time-out of zero",
         why="Zero is no time at all, not no limit.",
-        example="timeouts: {total: 0}",
-        instead="timeouts: {total: inf}",
+        example="regions: [{name: a, url: https://a.example.com, timeouts: {total: 0}}]",
+        instead="regions: [{name: a, url: https://a.example.com, timeouts: {total: inf}}]",
         check=_zero,
     ),
 )

@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from edgeinf.core.config.rule import Rule
+from edgeinf.core.config.rules import prompts
+from tests.core.config.kit import codes, look
+
+
+@pytest.mark.parametrize("rule", prompts.RULES, ids=lambda rule: rule.code)
+def test_the_example_breaks_this_rule_alone(rule: Rule, tmp_path: Path) -> None:
+    assert set(codes(look(rule.example, tmp_path))) == {rule.code}
+
+
+@pytest.mark.parametrize("rule", prompts.RULES, ids=lambda rule: rule.code)
+def test_what_to_write_instead_is_clean(rule: Rule, tmp_path: Path) -> None:
+    seen = look(rule.instead, tmp_path)
+    assert codes(seen) == []
+    assert seen.config is not None

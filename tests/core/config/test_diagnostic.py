@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+from edgeinf.core.config.diagnostic import Diagnostic, Span, dotted
+
+
+def test_no_text_of_a_diagnostic_shows_a_secret() -> None:
+    made = Diagnostic(
+        code="E000",
+        severity="error",
+        message="'sk-abcdefghijklmnop' is bad",
+        label="sk-abcdefghijklmnop",
+        help="not sk-abcdefghijklmnop",
+    )
+    assert "abcdefgh" not in repr(made)
+
+
+def test_diagnostics_sort_by_position() -> None:
+    later = Diagnostic(code="A", severity="error", message="", span=Span(2, 1, 2, 2))
+    sooner = Diagnostic(code="B", severity="error", message="", span=Span(1, 9, 1, 10))
+    nowhere = Diagnostic(code="C", severity="error", message="")
+    assert sorted([later, sooner, nowhere], key=lambda d: d.order) == [nowhere, sooner, later]
+
+
+def test_a_path_reads_as_people_write_it() -> None:
+    assert dotted(("regions", 0, "timeouts", "ttft")) == "regions[0].timeouts.ttft"
+
+
+def test_the_docs_address_ends_in_the_code() -> None:
+    assert Diagnostic(code="E104", severity="error", message="").docs.endswith("/E104")
