@@ -134,7 +134,8 @@ class ThreadedOrigin:
             async with self._origin:
                 self._ready.set()
                 await self._stop.wait()
-        except BaseException as error:
-            self._failure = error
+        except Exception as error:
+            if self._ready.is_set():
+                raise
+            self._failure = error  # raised again where the ``with`` stands
             self._ready.set()
-            raise
