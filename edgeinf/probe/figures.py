@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from edgeinf.probe.values import Attempt, milliseconds
 
 __all__ = ["COLD", "DEFINITIONS", "LOAD", "WARM", "decode_tokens", "figures", "token_gaps_ms"]
@@ -75,7 +77,7 @@ def figures(attempt: Attempt) -> dict[str, float]:
 def token_gaps_ms(attempt: Attempt) -> list[float]:
     """Return the gaps between token-bearing chunks."""
     stamps = attempt.instants.tokens
-    return [milliseconds(a, b) for a, b in zip(stamps, stamps[1:], strict=False)]
+    return [milliseconds(a, b) for a, b in itertools.pairwise(stamps)]
 
 
 def decode_tokens(attempt: Attempt) -> int | None:

@@ -10,6 +10,7 @@ from edgeinf.core.dialects import by_name
 from edgeinf.core.dialects.base import ANSWER, TOKEN, Dialect, Verdict
 from edgeinf.core.dialects.delta_text import delta_text
 from edgeinf.core.redact import redact
+from edgeinf.core.tokens import count
 from edgeinf.core.wire.sse import Decoder, Event
 from edgeinf.probe.exchange import Body, End, Head, Pace, Part
 from edgeinf.probe.request import Request
@@ -20,7 +21,9 @@ __all__ = ["follow"]
 _DETAIL = 300
 
 
-def follow(attempt: Attempt, request: Request, parts: Iterator[Part], pace: Pace) -> None:
+def follow(
+    attempt: Attempt, request: Request, parts: Iterator[Part], pace: Pace, collected: bytearray | None = None
+) -> None:
     """Read an answer into ``attempt``. Raise Failure for what must not count as one."""
     head = next(parts)
     assert isinstance(head, Head)
@@ -29,6 +32,8 @@ def follow(attempt: Attempt, request: Request, parts: Iterator[Part], pace: Pace
         body = _drain(attempt, parts)
         if request.call is not None:
             raise _refused(head, body)
+        if collected is not None:
+            collected += body
         return
     dialect = by_name(request.call.dialect)
     if head.headers.get("content-type", "").startswith("text/event-stream"):
@@ -91,7 +96,7 @@ def _stream(attempt: Attempt, request: Request, dialect: Dialect, parts: Iterato
     except ValueError as error:
         failure = Failure("protocol", str(error))
     verdict = watcher.verdict()
-    _count(attempt, dialect.name, brought)
+    _count(attempt, dialect.name, request.call.model, brought)
     if failure is not None and not (verdict.unfit is None and instants.tokens):
         attempt.chunks = len(instants.tokens)
         _say_usage(attempt, verdict)
@@ -144,12 +149,11 @@ def _error_inside(verdict: Verdict) -> Failure:
     return Failure("error_in_answer", said[:_DETAIL])
 
 
-def _count(attempt: Attempt, dialect: str, events: list[Event]) -> None:
+def _count(attempt: Attempt, dialect: str, model: str, events: list[Event]) -> None:
     """Count tokens by our own tokenizer, from the text that was streamed, after the clock has stopped."""
     texts = [delta_text(dialect, event) for event in events]
     attempt.reasoning_streamed = any(thinking for thinking, _ in texts)
-    first = "".join(texts[0]) if texts else ""
     whole = "".join(thinking + other for thinking, other in texts)
     if whole:
-        attempt.counted_tokens = len(whole)
-        attempt.first_chunk_tokens = len(first)
+        attempt.counted_tokens = count(model, whole).tokens
+        attempt.first_chunk_tokens = count(model, "".join(texts[0])).tokens

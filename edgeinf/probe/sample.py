@@ -19,8 +19,9 @@ __all__ = ["Client"]
 class Client:
     """Keeps the connections of one target; safe to use from several threads."""
 
-    def __init__(self, target: Target, route: Route) -> None:
+    def __init__(self, target: Target, route: Route, *, keep: int = 1) -> None:
         self.target = target
+        self.keep = keep  # idle connections at most
         self.place = parse_url(target.url)
         self._route = route
         self._idle: list[Connection] = []
@@ -33,9 +34,19 @@ class Client:
         return self._opened
 
     def attempt(
-        self, request: Request, *, round: int, phase: Phase, fresh: bool = False, scheduled: int | None = None
+        self,
+        request: Request,
+        *,
+        round: int,
+        phase: Phase,
+        fresh: bool = False,
+        scheduled: int | None = None,
+        body: bytearray | None = None,
     ) -> Attempt:
-        """Send a request once. A warm attempt that finds no open connection is a cold one, and says so."""
+        """Send a request once. A warm attempt that finds no open connection is a cold one, and says so.
+
+        ``body`` collects the answer where no completion is asked for.
+        """
         instants = Instants(scheduled=scheduled, start=perf_counter_ns())
         attempt = Attempt(
             target=self.target.name,
@@ -47,13 +58,10 @@ class Client:
         )
         connection = None
         try:
-            connection = self._take(fresh)
+            connection = None if fresh else self._take()
             if connection is None:
                 attempt.phase = "cold" if phase == "warm" else phase
-                with self._lock:
-                    self._opened += 1
-                    number = self._opened
-                connection = connect(self.place, self._route, instants, number=number)
+                connection = connect(self.place, self._route, instants, number=self._number())
             else:
                 attempt.reused = True
             attempt.ip, attempt.family = connection.ip, connection.family
@@ -63,7 +71,7 @@ class Client:
             origin = f"http://{self.place.authority}"
             parts, pace = exchange(connection, request, origin, instants, self._route.timeouts)
             try:
-                follow(attempt, request, parts, pace)
+                follow(attempt, request, parts, pace, body)
             finally:
                 attempt.full_reads = connection.full_reads - before
             attempt.detail = None
@@ -74,22 +82,36 @@ class Client:
                 self._give_back(connection)
         return attempt
 
-    def _take(self, fresh: bool) -> Connection | None:
+    def prepare(self, count: int) -> None:
+        """Open connections ahead of a load, so that handshakes are not part of it. Failures show in the load."""
+        for _ in range(count - len(self._idle)):
+            try:
+                self._give_back(connect(self.place, self._route, Instants(), number=self._number()))
+            except Failure:
+                return
+
+    def _number(self) -> int:
+        with self._lock:
+            self._opened += 1
+            return self._opened
+
+    def _take(self) -> Connection | None:
         while True:
             with self._lock:
                 connection = self._idle.pop() if self._idle else None
-            if connection is None:
-                return None
-            if not fresh and connection.idle():
+            if connection is None or connection.idle():
                 return connection
             connection.close()
 
     def _give_back(self, connection: Connection) -> None:
+        """Keep a connection if it can carry another request; the newest are kept."""
+        surplus = [connection]
         if connection.idle():
             with self._lock:
                 self._idle.append(connection)
-        else:
-            connection.close()
+                surplus, self._idle = self._idle[: -self.keep], self._idle[-self.keep :]
+        for old in surplus:
+            old.close()
 
     def close(self) -> None:
         """Close every connection that is kept."""

@@ -94,7 +94,7 @@ def measure(name: str, attempts: Sequence[Attempt]) -> Measured:
         ok=sum(a.ok for a in counted),
         errors=dict(sorted(errors.items())),
         cold={f: figure(values_of(closed, f, "cold")) for f in COLD},
-        warm={f: figure(values_of(closed or opened, f, "warm" if closed else None)) for f in WARM},
+        warm={f: figure(values_of(closed or opened, f, "warm")) for f in WARM},
         idle={f: figure(values_of(idle, f)) for f in COLD} if idle else None,
         load={f: figure(values_of(opened, f)) for f in LOAD} if opened else None,
         details={a.error: a.detail or "" for a in counted if a.error is not None},

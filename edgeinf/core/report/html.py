@@ -43,15 +43,10 @@ def _part(part: Part, level: int) -> str:
 
 def _table(table: Table) -> str:
     right = [' class="n"' if is_numeric(table.rows, i) else "" for i in range(len(table.columns))]
-    head = "".join(
-        f'<th scope="col"{r}>{escape(header(c))}</th>' for c, r in zip(table.columns, right, strict=True)
-    )
+    head = "".join(f'<th scope="col"{r}>{escape(header(c))}</th>' for c, r in zip(table.columns, right, strict=True))
     rows = "".join(
         "<tr>"
-        + "".join(
-            f"<td{r}>{escape(format_cell(v, c))}</td>"
-            for v, c, r in zip(row, table.columns, right, strict=True)
-        )
+        + "".join(f"<td{r}>{escape(format_cell(v, c))}</td>" for v, c, r in zip(row, table.columns, right, strict=True))
         + "</tr>\n"
         for row in table.rows
     )
@@ -67,8 +62,7 @@ def _figure(chart: Chart) -> str:
     legend = ""
     if len(chart.series) > 1:
         names = "".join(
-            f'<li class="c{i % COLOURS}"><i></i><span>{escape(s.name)}</span></li>'
-            for i, s in enumerate(chart.series)
+            f'<li class="c{i % COLOURS}"><i></i><span>{escape(s.name)}</span></li>' for i, s in enumerate(chart.series)
         )
         legend = f'<ul class="legend">{names}</ul>'
     return (

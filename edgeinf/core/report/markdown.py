@@ -40,6 +40,4 @@ def _table(table: Table) -> str:
 
 
 def _line(cells: list[str]) -> str:
-    return (
-        "| " + " | ".join(c.replace("|", "\\|").replace("\n", " ").replace("<", "&lt;") for c in cells) + " |"
-    )
+    return "| " + " | ".join(c.replace("|", "\\|").replace("\n", " ").replace("<", "&lt;") for c in cells) + " |"

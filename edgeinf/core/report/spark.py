@@ -19,8 +19,7 @@ def sparkline(values: Sequence[float | None], width: int = 30) -> str:
     low, high = min(held, default=0.0), max(held, default=0.0)
     span = high - low
     return "".join(
-        "×" if v is None else _STEPS[round((v - low) / span * (len(_STEPS) - 1))] if span else _STEPS[3]
-        for v in shown
+        "×" if v is None else _STEPS[round((v - low) / span * (len(_STEPS) - 1))] if span else _STEPS[3] for v in shown
     )
 
 

@@ -110,9 +110,7 @@ def _rows(chart: Chart) -> tuple[str, int]:
             else:
                 out.append(_rule(f"line {colour}", at(low), middle, at(high), middle))
                 out.append(_dot(colour, at(point.y), middle, 5, tooltip))
-            out.append(
-                _text("tick", at(max(point.y, high)) + 8, middle + 4, "start", _tick(point.y, chart.y))
-            )
+            out.append(_text("tick", at(max(point.y, high)) + 8, middle + 4, "start", _tick(point.y, chart.y)))
     return "".join(out), bottom + _BOTTOM
 
 

@@ -112,8 +112,6 @@ def table_of(chart: Chart) -> Table:
     if intervals:
         columns += [Column(title="low", unit=chart.y.unit), Column(title="high", unit=chart.y.unit)]
     rows = tuple(
-        (s.name, p.x, p.y, p.low, p.high) if intervals else (s.name, p.x, p.y)
-        for s in chart.series
-        for p in s.points
+        (s.name, p.x, p.y, p.low, p.high) if intervals else (s.name, p.x, p.y) for s in chart.series for p in s.points
     )
     return Table(columns=tuple(columns), rows=rows, caption=chart.caption)

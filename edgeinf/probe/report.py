@@ -1,0 +1,239 @@
+"""The result as a tree of tables and charts, for the terminal and the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from edgeinf.core.report.tree import Axis, Cell, Chart, Column, Part, Point, Section, Series, Table, Text
+from edgeinf.probe.figures import DEFINITIONS
+from edgeinf.probe.gate import Gate
+from edgeinf.probe.outcome import Outcome, phase_of
+from edgeinf.probe.stats import Figure, Measured
+
+__all__ = ["explain", "report"]
+
+_TONES = {"pass": "good", "fail": "bad", "inconclusive": "warning"}
+_QUANTILES = ("p90", "p95", "p99")
+
+
+def report(outcome: Outcome, *, definitions: bool = False) -> Section:
+    """Return the whole report: advice first, then figures, then what went wrong."""
+    parts: list[Part] = [_advice(outcome)]
+    parts += [_gates(outcome.gates)] if outcome.gates else []
+    parts += [_main(outcome), *_spread(outcome), *_phases(outcome)]
+    parts += [_load(outcome)] if outcome.loads else []
+    parts += [_idle(outcome)] if any(m.idle for m in outcome.measured.values()) else []
+    parts += [_errors(outcome)] if any(m.errors for m in outcome.measured.values()) else []
+    parts += [_agent(outcome)] if outcome.agent_loop.network_ms is not None else []
+    parts += [Text(text=note, tone="warning") for note in outcome.notes]
+    parts += [Text(text=f"stopped early: {outcome.stopped}", tone="warning")] if outcome.stopped else []
+    parts.append(_how(outcome))
+    parts += [explain()] if definitions else []
+    return Section(title="edgeinf probe", parts=tuple(parts))
+
+
+def explain() -> Section:
+    """Return every formula."""
+    rows = tuple(DEFINITIONS.items())
+    return Section(
+        title="definitions", parts=(Table(columns=(Column(title="figure"), Column(title="formula")), rows=rows),)
+    )
+
+
+def _advice(outcome: Outcome) -> Text:
+    advice = outcome.recommendation
+    if advice.region is None:
+        return Text(text=f"no recommendation: {advice.reason}", tone="bad")
+    return Text(text=f"{advice.region}: {advice.reason}", tone="plain" if advice.indistinguishable else "good")
+
+
+def _gates(gates: list[Gate]) -> Section:
+    columns = tuple(Column(title=t) for t in ("gate", "target", "outcome", "value", "low", "high", "n", "needs"))
+    rows = tuple((g.slo, g.target, g.outcome, g.value, g.low, g.high, g.n, g.needed) for g in gates)
+    worst = next((o for o in ("fail", "inconclusive") if any(g.outcome == o for g in gates)), "pass")
+    said = {
+        "pass": "all gates pass",
+        "fail": "a gate failed",
+        "inconclusive": "a gate is inconclusive: its bounds enclose the limit, or there are too few samples",
+    }
+    tone = _TONES[worst]
+    verdict = Text(text=said[worst], tone=tone)  # type: ignore[arg-type]  # from the table above
+    return Section(title="gates", parts=(verdict, Table(columns=columns, rows=rows)))
+
+
+def _shown(measured: Measured, phase: str) -> dict[str, Figure]:
+    return measured.cold if phase == "cold" else (measured.idle or {}) if phase == "idle" else measured.warm
+
+
+def _main(outcome: Outcome) -> Section:
+    phase = phase_of(outcome.plan)
+    head = outcome.ranking[0].figure if outcome.ranking else "ttft_ms"
+    quantiles = [
+        q
+        for q in _QUANTILES
+        if any(getattr(_shown(m, phase)[head], q) is not None for m in outcome.measured.values() if _shown(m, phase))
+    ]
+    columns = [
+        Column(title="target"),
+        Column(title="n"),
+        Column(title="median", unit="ms"),
+        Column(title="95 % bounds", unit="ms"),
+        Column(title="min", unit="ms"),
+        Column(title="max", unit="ms"),
+        *(Column(title=q, unit="ms") for q in quantiles),
+        Column(title="loss", unit="%"),
+        Column(title="slower by", unit="ms"),
+    ]
+    rows: list[tuple[Cell, ...]] = []
+    for ranked in outcome.ranking:
+        measured = outcome.measured[ranked.name]
+        found = _shown(measured, phase).get(head)
+        if found is None:
+            continue
+        loss = 1 - measured.ok / measured.attempts if measured.attempts else None
+        slower = (
+            None
+            if ranked.slower_by is None
+            else f"{ranked.slower_by:.1f} ({ranked.slower_low:.1f} to {ranked.slower_high:.1f})"
+        )
+        rows.append(
+            (
+                ranked.name,
+                found.n,
+                found.median,
+                _bounds(found),
+                found.min,
+                found.max,
+                *(getattr(found, q) for q in quantiles),
+                loss,
+                slower,
+            )
+        )
+    caption = "a quantile without a one-sided 95 % bound is not shown; failures are counted and never in a latency"
+    return Section(
+        title=f"{head}, {phase} connections",
+        parts=(Table(columns=tuple(columns), rows=tuple(rows), caption=caption),),
+    )
+
+
+def _bounds(found: Figure) -> str | None:
+    return None if found.low is None or found.high is None else f"{found.low:.1f} to {found.high:.1f}"
+
+
+def _spread(outcome: Outcome) -> Iterable[Part]:
+    phase = phase_of(outcome.plan)
+    if len(outcome.ranking) < 2:
+        return []
+    points = []
+    for ranked in outcome.ranking:
+        found = _shown(outcome.measured[ranked.name], phase).get(ranked.figure)
+        if found is not None and found.median is not None:
+            points.append(Point(x=ranked.name, y=found.median, low=found.low, high=found.high))
+    head = outcome.ranking[0].figure
+    return [
+        Chart(
+            title=f"median {head} with one-sided 95 % bounds",
+            kind="intervals",
+            y=Axis(title=head, unit="ms"),
+            series=(Series(name=phase, points=tuple(points)),),
+        )
+    ]
+
+
+def _phases(outcome: Outcome) -> Iterable[Part]:
+    for title, pick in (("cold connections", "cold"), ("warm connections", "warm")):
+        rows: list[tuple[Cell, ...]] = []
+        for name, measured in outcome.measured.items():
+            shown = measured.cold if pick == "cold" else measured.warm
+            rows += [(name, figure, f.n, f.median, _bounds(f), f.min, f.max) for figure, f in shown.items() if f.n > 0]
+        if rows:
+            columns = ("target", "figure", "n", "median", "95 % bounds", "min", "max")
+            yield Section(
+                title=title, parts=(Table(columns=tuple(Column(title=c) for c in columns), rows=tuple(rows)),)
+            )
+
+
+def _load(outcome: Outcome) -> Section:
+    columns = (
+        *(Column(title=t) for t in ("target", "rate", "scheduled", "sent", "dropped", "connections opened")),
+        Column(title="late, p99", unit="ms"),
+        Column(title="client-bound"),
+    )
+    rows = tuple(
+        (x.target, x.rate, x.scheduled, x.sent, x.dropped, x.connections_opened, x.lag_ms_p99, x.client_bound)
+        for x in outcome.loads
+    )
+    figures: list[tuple[Cell, ...]] = []
+    for name, measured in outcome.measured.items():
+        for figure, f in (measured.load or {}).items():
+            if f.n:
+                figures.append((name, figure, f.n, f.median, f.p90, f.p95, f.p99, f.max))
+    titles = ("target", "figure", "n", "median", "p90", "p95", "p99", "max")
+    return Section(
+        title="open loop: times count from the instant a request was due",
+        parts=(
+            Table(columns=columns, rows=rows),
+            Table(columns=tuple(Column(title=t) for t in titles), rows=tuple(figures)),
+        ),
+    )
+
+
+def _idle(outcome: Outcome) -> Section:
+    rows: list[tuple[Cell, ...]] = []
+    for name, measured in outcome.measured.items():
+        if measured.idle is not None:
+            token, warm = measured.idle["ttft_ms"], measured.warm["ttft_ms"]
+            lost = measured.idle["connect_ms"].n
+            rows.append((name, token.n, token.median, warm.median, lost, measured.idle["connect_ms"].max))
+    columns = ("target", "n", "ttft after silence", "ttft warm", "connections lost", "reconnect, max")
+    return Section(
+        title=f"after {outcome.plan.idle_s:g} s of silence",
+        parts=(Table(columns=tuple(Column(title=c) for c in columns), rows=tuple(rows)),),
+    )
+
+
+def _errors(outcome: Outcome) -> Section:
+    rows = tuple(
+        (name, kind, count, measured.details.get(kind, ""))
+        for name, measured in outcome.measured.items()
+        for kind, count in measured.errors.items()
+    )
+    columns = tuple(Column(title=t) for t in ("target", "error", "times", "last seen"))
+    return Section(title="errors", parts=(Table(columns=columns, rows=rows),))
+
+
+def _agent(outcome: Outcome) -> Section:
+    loop = outcome.agent_loop
+    columns = (
+        Column(title="target"),
+        Column(title="connection kept", unit="ms"),
+        Column(title="new connection each time", unit="ms"),
+    )
+    rows = tuple((name, kept, loop.new_connection_each_ms[name]) for name, kept in loop.per_target.items())
+    return Section(title=f"network time of {loop.steps} calls in sequence", parts=(Table(columns=columns, rows=rows),))
+
+
+def _how(outcome: Outcome) -> Section:
+    rows: list[tuple[Cell, ...]] = []
+    for name, target in outcome.targets.items():
+        last = next((a for a in reversed(outcome.attempts[name]) if a.ip), None)
+        rows.append(
+            (
+                name,
+                target.url,
+                target.dialect,
+                target.model or None,
+                last.ip if last else None,
+                f"IPv{last.family}" if last else None,
+                outcome.proxy.get(name) or "none",
+                last.certificate_expires if last else None,
+            )
+        )
+    titles = ("target", "url", "dialect", "model", "ip", "family", "proxy", "certificate until")
+    said = f"{outcome.plan.rounds} rounds, seed {outcome.plan.seed}, certificate authorities {outcome.ca}"
+    if outcome.overhead_ms is not None:
+        said += f", the prober itself adds at most {outcome.overhead_ms:.2f} ms"
+    if outcome.spent_usd is not None:
+        said += f", cost {outcome.spent_usd:.4f} USD"
+    table = Table(columns=tuple(Column(title=t) for t in titles), rows=tuple(rows))
+    return Section(title="how it was measured", parts=(Text(text=said), table))
