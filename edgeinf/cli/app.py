@@ -17,6 +17,7 @@ COMMANDS: dict[str, str] = {
     "serve": "put the layer in front of an inference endpoint",
     "analyze": "replay a log and say what a cache would bring, and what keeps equal questions apart",
     "replay": "send a log at a running server, in order",
+    "probe": "measure regions with honest uncertainty, gate a release on it, recommend one",
     "mock": "run a scripted origin with regions, delays and faults",
 }
 
