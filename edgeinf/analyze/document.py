@@ -1,0 +1,182 @@
+"""The findings as the JSON document that scripts rely on. Rates are 0 to 1; what the log cannot support is null, and
+``absent`` says why."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+from typing import Any
+
+from edgeinf.analyze.run import Analysis
+
+__all__ = ["DENOMINATORS", "document"]
+
+DENOMINATORS = {
+    "hit_rate": "hits / all requests read",
+    "rates.requests": "hits / all requests read",
+    "rates.tokens": "input and output tokens of hits / those of all requests that say",
+    "rates.usd": "cost of hits / cost of all requests that say",
+    "rates.seconds": "latency of hits / latency of all requests that say",
+    "curves": "hits / look-ups of eligible requests (an embeddings request looks up each of its inputs)",
+    "eligible.share": "eligible requests / all requests read",
+    "repeats": "repeats of that kind / all repeats, whoever may share",
+    "segments.hit_rate": "hits / requests of the segment",
+    "misses.gain": "hits that removing the cause would add / all requests read",
+    "prefix.block_rate": "blocks found / blocks referenced",
+    "prefix.token_rate": "tokens in found prefixes / input tokens",
+    "prefix.request_mean_rate": "mean over requests of blocks found / blocks of the request",
+    "prefix.whole_request_rate": "requests whose every block was found / all requests with blocks",
+    "risk.rate": "conflicting pairs / compared pairs, one pair per merged class",
+}
+
+
+def document(a: Analysis) -> dict[str, Any]:
+    """Return the whole document."""
+    default = a.default
+    absent: dict[str, str] = {}
+    found: dict[str, Any] = {
+        "input": _input(a),
+        "default": {
+            "level": a.options.level,
+            "scope": a.options.scope or ("as logged" if a.from_events else "key"),
+            "ttl_s": _finite(a.options.policy.ttl_s),
+            "hit_rate": default.worth.request_rate if default else None,
+        },
+        "levels": _levels(a, absent),
+        "eligible": {"share": a.eligible / a.log.rows, "reasons": a.reasons},
+        "repeats": _repeats(a, absent),
+        "curves": _curves(a, absent),
+        "segments": _segments(a, absent),
+        "top": [
+            {"prompt": text, "requests": t.requests, "saved": {"hits": t.hits, "tokens": t.tokens, "usd": t.usd}}
+            for t, text in a.top
+        ],
+        "warnings": a.warnings,
+        "denominators": DENOMINATORS,
+        "absent": absent,
+    }
+    return found
+
+
+def _finite(value: float | None) -> float | None:
+    """Return a number that JSON can hold; endless is null."""
+    return None if value is None or math.isinf(value) or math.isnan(value) else value
+
+
+def _instant(at: float) -> str | float:
+    return datetime.fromtimestamp(at, UTC).isoformat().replace("+00:00", "Z") if at >= 1e8 else at
+
+
+def _input(a: Analysis) -> dict[str, Any]:
+    log = a.log
+    return {
+        "files": list(a.sources.names),
+        "format": a.format,
+        "bytes": a.sources.size,
+        "records": log.rows,
+        "skipped": sum(log.skipped.values()),
+        "skipped_reasons": dict(log.skipped),
+        "first_at": None if log.at is None else _instant(float(log.at[0])),
+        "last_at": None if log.at is None else _instant(float(log.at[-1])),
+        "has_answers": a.has_answers,
+        "has_times": log.at is not None,
+    }
+
+
+def _levels(a: Analysis, absent: dict[str, str]) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    before = 0
+    for name, run in a.levels.items():
+        if run is None:
+            absent[f"levels.{name}"] = "the log does not carry keys of this level"
+            rows.append({"level": name, "requests": a.log.rows, "hits": None, "hit_rate": None})
+            continue
+        w = run.worth
+        rows.append(
+            {
+                "level": name,
+                "requests": a.log.rows,
+                "cacheable": a.eligible,
+                "hits": run.hits,
+                "hit_rate": w.request_rate,
+                "unique": run.unique,
+                "coalescable": int(run.coalesced.sum()),
+                "rates": {
+                    "requests": w.request_rate,
+                    "tokens": w.token_rate,
+                    "usd": w.usd_rate,
+                    "seconds": w.second_rate,
+                },
+                "input_tokens_saved": w.input_tokens,
+                "output_tokens_saved": w.output_tokens,
+                "usd_saved": w.usd,
+                "seconds_saved": w.seconds,
+                "added_hits": run.hits - before,
+            }
+        )
+        before = run.hits
+    log = a.log
+    for column, what in ((log.input, "tokens"), (log.usd, "usd"), (log.latency, "seconds")):
+        if column is None:
+            absent[f"levels.rates.{what}"] = f"no {'latencies' if what == 'seconds' else what} in the log"
+    return rows
+
+
+def _repeats(a: Analysis, absent: dict[str, str]) -> dict[str, Any] | None:
+    r = a.repeats
+    if r is None:
+        return None
+    found = {
+        "repeats": r.repeats,
+        "same_session": r.same_session,
+        "same_user": r.same_user,
+        "same_tenant": r.same_tenant,
+        "across_tenants": r.across_tenants,
+        "consecutive": r.consecutive,
+        "top10_share": r.top10_share,
+    }
+    for name, value in found.items():
+        if value is None:
+            what = "no repeats" if not r.repeats else f"the log names no {name.split('_')[1].rstrip('s')}s"
+            absent[f"repeats.{name}"] = what
+    return found
+
+
+def _curves(a: Analysis, absent: dict[str, str]) -> dict[str, Any]:
+    if a.log.at is None:
+        absent["curves.ttl"] = absent["curves.ttl_capacity"] = "no times in the log"
+    capacity: list[dict[str, Any]] = []
+    ttl: list[dict[str, Any]] = []
+    both: list[dict[str, Any]] = []
+    reach = {}
+    for level, c in a.curves.items():
+        capacity += [
+            {"level": level, "policy": "lru", "entries": entries, "hit_rate": rate}
+            for entries, rate in c.capacity.points
+        ]
+        ttl += [{"level": level, "ttl_s": _finite(t), "hit_rate": rate} for t, rate in c.ttl or ()]
+        both += [
+            {"level": level, "ttl_s": _finite(t), "entries": entries, "hit_rate": rate}
+            for t, entries, rate in c.ttl_capacity or ()
+        ]
+        reach[level] = {"for_90_percent": c.capacity.for_90, "for_99_percent": c.capacity.for_99}
+    return {
+        "capacity": capacity,
+        "ttl": ttl or None,
+        "ttl_capacity": both or None,
+        "warmup": [{"requests": n, "hit_rate": rate, "recent_hit_rate": recent} for n, rate, recent in a.warmup],
+        "entries_for_ceiling": reach,
+    }
+
+
+def _segments(a: Analysis, absent: dict[str, str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for kind, rows in a.segments.items():
+        if rows is None:
+            absent[f"segments.{kind}"] = f"the log names no {kind}s" if kind != "hour" else "no dates in the log"
+        found[kind] = (
+            None
+            if rows is None
+            else [{kind: s.value, "requests": s.requests, "hits": s.hits, "hit_rate": s.hit_rate} for s in rows]
+        )
+    return found

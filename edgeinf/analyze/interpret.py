@@ -1,0 +1,169 @@
+"""From a record to what the proxy would make of it: may it be cached, and under which key at each level?
+
+Keys are reduced to eight bytes: the BLAKE2b of the canonical body, whose first bytes also spread the ends of
+entries, so a simulation with jitter needs nothing else. What else is in a key (dialect, path, model, scope) is kept
+apart in a :class:`Context`, so that one pass over a log serves every scope.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import xxhash
+
+from edgeinf.analyze.record import Record, call_of
+from edgeinf.core.cacheable import CachePolicy, bypass_reason
+from edgeinf.core.call import Call
+from edgeinf.core.dialects import by_name
+from edgeinf.core.errors import CallError
+from edgeinf.core.events import EventKeys
+from edgeinf.core.key import canonical_forms, spread
+from edgeinf.core.normalize.levels import LEVELS, Level
+
+__all__ = ["NO_CONTENT", "Context", "Interpreter", "Meaning", "last_question", "skeleton"]
+
+NO_CONTENT = "no-content"
+_MEMO = 4_000
+_HEAD_CHARS = 2_000
+
+
+class Context(msgspec.Struct, frozen=True):
+    """What enters a key besides body and scope."""
+
+    dialect: str = ""
+    path: str = ""
+    query: str = ""
+    model: str = ""
+
+
+class Meaning(msgspec.Struct, frozen=True):
+    """What a request is to the cache. ``keys`` holds, per level, one number per part, or None if unknown."""
+
+    context: Context
+    keys: tuple[tuple[int, ...] | None, ...]
+    reason: str | None = None
+    question: int = 0  # equal for requests that ask much the same, whatever surrounds it
+    user: str | None = None
+    sampled: bool = False
+    prompt_chars: int = 0
+    redacted: bool = False
+
+
+class Interpreter:
+    """Interprets records under one policy; remembers the latest bodies, since logs repeat themselves."""
+
+    def __init__(self, policy: CachePolicy, levels: tuple[str, ...], level_of: Callable[[str], Level] | None = None):
+        self.policy = policy
+        self.levels = levels
+        self._levels = [level_of(name) if level_of else LEVELS[name] for name in levels]
+        self._young: dict[tuple[int, str | None], Meaning] = {}
+        self._old: dict[tuple[int, str | None], Meaning] = {}
+
+    def meaning(self, record: Record) -> Meaning:
+        """Return what a record's request is."""
+        if record.keys is not None:
+            return self._of_event(record, record.keys)
+        raw = record.request
+        if not isinstance(raw, bytes):
+            return self._read(record)
+        memo = (xxhash.xxh3_128_intdigest(raw), record.path)
+        found = self._young.get(memo)
+        if found is None:
+            found = self._old.get(memo) or self._read(record)
+            self._young[memo] = found
+            if len(self._young) >= _MEMO:
+                self._old, self._young = self._young, {}
+        return found
+
+    def _read(self, record: Record) -> Meaning:
+        try:
+            call = call_of(record)
+        except CallError as error:
+            return Meaning(Context(path=record.path or ""), self._none(), f"refused ({error.code})")
+        if call is None:
+            reason = NO_CONTENT if record.request is None else "opaque"
+            return Meaning(Context(path=record.path or "", model=record.model or ""), self._none(), reason)
+        dialect = by_name(call.dialect)
+        context = Context(call.dialect, call.path, call.query, call.model)
+        try:
+            keys = self._keys(call)
+        except CallError as error:
+            return Meaning(context, self._none(), f"refused ({error.code})", user=call.user)
+        temperature = call.body.get("temperature")
+        question = last_question(call)
+        return Meaning(
+            context=context,
+            keys=keys,
+            reason=bypass_reason(call, dialect, self.policy),
+            question=xxhash.xxh3_64_intdigest(skeleton(question).encode("utf-8", "surrogatepass")) if question else 0,
+            user=call.user,
+            sampled=not isinstance(temperature, int | float) or temperature > 0,
+            prompt_chars=len(question),
+            redacted="redacted" in question.lower(),
+        )
+
+    def _keys(self, call: Call) -> tuple[tuple[int, ...], ...]:
+        dialect = by_name(call.dialect)
+        keys: list[tuple[int, ...]] = []
+        before: list[bytes] = []
+        for level in self._levels:
+            forms = canonical_forms(call, dialect, level)
+            bodies = [form.body for form in forms]
+            if bodies == before:
+                keys.append(keys[-1])
+                continue
+            keys.append(tuple(int.from_bytes(spread(form)[:8], "big") for form in forms))
+            before = bodies
+        return tuple(keys)
+
+    def _of_event(self, record: Record, keys: EventKeys) -> Meaning:
+        context = Context(path=record.path or "", model=record.model or "")
+        numbers = tuple(
+            None if (names := getattr(keys, level, None)) is None else tuple(int(n[:16], 16) for n in names)
+            for level in self.levels
+        )
+        reason = record.reason
+        if reason is None and all(n is None for n in numbers):
+            reason = NO_CONTENT
+        return Meaning(context, numbers, reason)
+
+    def _none(self) -> tuple[None, ...]:
+        return (None,) * len(self._levels)
+
+
+def last_question(call: Call) -> str:
+    """Return the text of the last user turn, or of the prompt where there are no turns."""
+    messages = call.body.get("messages")
+    if isinstance(messages, list):
+        for message in reversed(messages):
+            if isinstance(message, dict) and message.get("role") == "user":
+                return _said(message.get("content"))
+        return ""
+    for field in ("input", "prompt", "query"):
+        if field in call.body:
+            return _said(call.body[field])
+    return ""
+
+
+def _said(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        return "\n".join(_said(part) for part in content)
+    if isinstance(content, dict):
+        return _said(content.get("text") or content.get("content") or "")
+    return ""
+
+
+_VOLATILE = re.compile(r"\w*\d[\w:./+-]*")
+_APART = re.compile(r"[\W_]+")
+
+
+def skeleton(question: str) -> str:
+    """Return a question without digits, ids, case and punctuation: what near-equal ones have in common."""
+    if len(question) > 2 * _HEAD_CHARS:
+        question = question[:_HEAD_CHARS] + question[-_HEAD_CHARS:]
+    return _APART.sub(" ", _VOLATILE.sub("#", question)).strip().lower()

@@ -1,0 +1,237 @@
+"""A whole log in columns, in the order of time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from edgeinf.analyze.columns import COUNTS, FLOATS, Batch, Group
+from edgeinf.analyze.dense import densify
+from edgeinf.analyze.readers.base import LineReader
+from edgeinf.analyze.record import Record
+from edgeinf.analyze.scan import ScanPlan, reader_of, records_of_files, splittable
+from edgeinf.analyze.source import chunks
+
+__all__ = ["Log", "gather"]
+
+_TYPES: dict[str, Any] = {"d": np.float64, "f": np.float32}
+
+
+class Log:
+    """Requests as columns. A column that the log never fills is None."""
+
+    def __init__(self, plan: ScanPlan) -> None:
+        self.plan = plan
+        self.rows = 0
+        self.groups: list[Group] = []
+        self.reasons: list[str] = [""]
+        self.skipped: Counter[str] = Counter()
+        self.unknown_levels: Counter[str] = Counter()
+        self.lengths: Counter[int] = Counter()
+        self.damaged = 0
+        self.with_id = self.repeated_ids = 0
+        self.was_sorted = True
+        self.untimed = 0
+        self.offset: npt.NDArray[np.uint32] = np.zeros(0, np.uint32)  # in the files' order: never moved
+        self.group: npt.NDArray[np.uint32] = np.zeros(0, np.uint32)
+        self.flags: npt.NDArray[np.uint8] = np.zeros(0, np.uint8)
+        self.reason: npt.NDArray[np.uint8] = np.zeros(0, np.uint8)
+        self.parts: npt.NDArray[np.uint16] | None = None
+        self.at: npt.NDArray[np.float64] | None = None
+        self.latency: npt.NDArray[np.float32] | None = None
+        self.ttft: npt.NDArray[np.float32] | None = None
+        self.usd: npt.NDArray[np.float32] | None = None
+        self.input: npt.NDArray[np.int32] | None = None
+        self.output: npt.NDArray[np.int32] | None = None
+        self.cached: npt.NDArray[np.int32] | None = None
+        self.cache_write: npt.NDArray[np.int32] | None = None
+        self.user: npt.NDArray[np.uint32] | None = None
+        self.session: npt.NDArray[np.uint32] | None = None
+        self.question: npt.NDArray[np.uint32] = np.zeros(0, np.uint32)
+        self.keys: dict[str, npt.NDArray[np.uint64]] = {}  # one per part, of all requests in order
+        self.row_starts: list[int] = []  # the first row of each chunk, in the order of the files
+        self.origin: npt.NDArray[np.uint32] | None = None  # where each row stood in the files, if rows were moved
+
+    def has(self, flag: int) -> npt.NDArray[np.bool_]:
+        """Return which requests carry a flag of ``columns``."""
+        return np.asarray((self.flags & np.uint8(flag)) != 0)
+
+    @property
+    def row_of_part(self) -> npt.NDArray[np.uint32] | None:
+        """Return which request each part belongs to; None where every request has one part."""
+        if self.parts is None:
+            return None
+        return np.repeat(np.arange(self.rows, dtype=np.uint32), self.parts)
+
+    def fetch(self, rows: npt.NDArray[Any]) -> Iterator[tuple[int, Record]]:
+        """Read some requests again, yielding (row, record) in the order of the files."""
+        wanted = rows if self.origin is None else self.origin[rows]
+        by_place = np.argsort(wanted, kind="stable")
+        places = wanted[by_place]
+        reader = reader_of(self.plan)
+        if not splittable(reader):
+            yield from self._fetch_whole(reader, rows[by_place], places)
+            return
+        starts = np.array([*self.row_starts, self.rows])
+        for number, chunk in enumerate(chunks(self.plan.sources)):
+            low, high = np.searchsorted(places, starts[number]), np.searchsorted(places, starts[number + 1])
+            if low == high:
+                continue
+            inside = places[low:high] - starts[number]
+            yield from zip(
+                (int(r) for r in rows[by_place[low:high]]), self._of_chunk(reader, number, chunk, inside), strict=True
+            )
+
+    def _of_chunk(self, reader: Any, number: int, chunk: Any, inside: npt.NDArray[Any]) -> Iterator[Record]:
+        """Read single lines of one chunk; several rows may come from one line."""
+        line_reader: LineReader = reader
+        base = self.row_starts[number]
+        offsets = self.offset[base:]
+        path = self.plan.sources.paths[chunk.source]
+        with open(path, "rb") as file:
+            for row in inside:
+                at = int(offsets[row])
+                first = int(row)
+                while first > 0 and int(offsets[first - 1]) == at:
+                    first -= 1
+                file.seek(chunk.start + at)
+                found = line_reader.read_line(file.readline().rstrip(b"\n"))
+                yield found if isinstance(found, Record) else found[int(row) - first]
+
+    def _fetch_whole(self, reader: Any, rows: Any, places: Any) -> Iterator[tuple[int, Record]]:
+        wanted = dict(zip(places.tolist(), rows.tolist(), strict=True)) if len(places) else {}
+        number = 0
+        for record in records_of_files(reader, self.plan.sources.paths):
+            if isinstance(record, Record):
+                if number in wanted:
+                    yield wanted[number], record
+                number += 1
+
+
+def gather(plan: ScanPlan, batches: Iterator[Batch], on_batch: Callable[[int], None] | None = None) -> Log:
+    """Put the columns of all chunks together and into the order of time."""
+    log = Log(plan)
+    gathered: dict[str, list[Any]] = {}
+    rows_of: list[int] = []
+    group_ids: dict[Group, int] = {}
+    reason_ids: dict[str, int] = {"": 0}
+    for batch in batches:
+        _take(log, batch, gathered, rows_of, group_ids, reason_ids)
+        if on_batch is not None:
+            on_batch(log.rows)
+    log.groups = list(group_ids)
+    log.reasons = list(reason_ids)
+    if not log.rows:
+        return log
+    log.row_starts = np.concatenate(([0], np.cumsum(rows_of)))[:-1].tolist()
+    _join(log, gathered, rows_of)
+    _sort(log)
+    return log
+
+
+def _take(
+    log: Log,
+    batch: Batch,
+    gathered: dict[str, list[Any]],
+    rows_of: list[int],
+    group_ids: dict[Group, int],
+    reason_ids: dict[str, int],
+) -> None:
+    log.skipped.update(batch.skipped)
+    log.damaged += batch.damaged
+    log.unknown_levels.update(batch.unknown_levels)
+    log.lengths.update(batch.lengths)
+    log.with_id += batch.ids
+    log.repeated_ids += batch.repeated_ids
+    number = len(rows_of)
+    rows_of.append(batch.rows)
+    log.rows += batch.rows
+    groups = np.array([group_ids.setdefault(g, len(group_ids)) for g in batch.groups] or [0], np.uint32)
+    reasons = np.array([0, *(reason_ids.setdefault(r, len(reason_ids)) for r in batch.reasons)], np.uint8)
+    for name, raw in batch.columns.items():
+        column: Any = np.frombuffer(raw, _dtype(name))
+        if name == "group":
+            column = groups[column]
+        elif name == "reason":
+            column = reasons[column]
+        gathered.setdefault(name, []).append((number, column))
+
+
+def _dtype(name: str) -> Any:
+    if name.startswith("key:") or name in ("user", "session", "question"):
+        return np.uint64
+    if name in FLOATS:
+        return _TYPES[FLOATS[name]]
+    if name in COUNTS:
+        return np.int32
+    return {"offset": np.uint32, "group": np.uint32, "flags": np.uint8, "reason": np.uint8, "parts": np.uint16}[name]
+
+
+def _join(log: Log, gathered: dict[str, list[Any]], rows_of: list[int]) -> None:
+    parts = gathered.pop("parts", None)
+    if parts is not None:
+        log.parts = _column(parts, rows_of, np.uint16, 1)
+    for name in ("user", "session", "question"):
+        if name in gathered:
+            ids, distinct = densify(_column(gathered.pop(name), rows_of, np.uint64, 0))
+            # Zero stands for none, everywhere: where no request lacks a value, the numbers start at one.
+            setattr(log, name, ids if distinct[0] == 0 else ids + np.uint32(1))
+    for name in list(gathered):
+        pieces = gathered.pop(name)
+        if name.startswith("key:"):
+            log.keys[name[4:]] = np.concatenate([column for _, column in pieces])
+            continue
+        fill = -1 if name in COUNTS else np.nan if name in FLOATS else 0
+        setattr(log, name, _column(pieces, rows_of, _dtype(name), fill))
+
+
+def _column(pieces: list[Any], rows_of: list[int], dtype: Any, fill: Any) -> Any:
+    """Put a column together, filling the chunks that left it out; each piece is let go as it is copied."""
+    whole = np.empty(sum(rows_of), dtype)
+    starts = np.concatenate(([0], np.cumsum(rows_of)))
+    present = set()
+    pieces.reverse()
+    while pieces:
+        number, column = pieces.pop()
+        whole[starts[number] : starts[number + 1]] = column
+        present.add(number)
+    for number in set(range(len(rows_of))) - present:
+        whole[starts[number] : starts[number + 1]] = fill
+    return whole
+
+
+def _sort(log: Log) -> None:
+    """Bring rows into the order of time, keeping the files' order among equals; rows without a time stay put."""
+    if log.at is None:
+        return
+    missing = np.isnan(log.at)
+    log.untimed = int(missing.sum())
+    if log.untimed:
+        at = log.at.copy()
+        place = np.where(missing, 0, np.arange(log.rows))
+        np.maximum.accumulate(place, out=place)
+        at = at[place]
+        at[np.isnan(at)] = log.at[~missing][0]
+        log.at = at
+    if bool((np.diff(log.at) >= 0).all()):
+        return
+    log.was_sorted = False
+    order = np.argsort(log.at, kind="stable").astype(np.uint32)
+    row_of_part = log.row_of_part
+    if row_of_part is None:
+        by_part = order
+    else:
+        rank = np.empty(log.rows, np.uint32)
+        rank[order] = np.arange(log.rows, dtype=np.uint32)
+        by_part = np.argsort(rank[row_of_part], kind="stable").astype(np.uint32)
+    for level in log.keys:
+        log.keys[level] = log.keys[level][by_part]
+    for name in ("group", "flags", "reason", "parts", "question", "user", "session", *FLOATS, *COUNTS):
+        column = getattr(log, name)
+        if column is not None and len(column):
+            setattr(log, name, column[order])
+    log.origin = order
