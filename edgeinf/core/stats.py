@@ -96,6 +96,7 @@ def _binomial_cdf(n: int, p: float) -> Iterator[float]:
         yield min(1.0, total)
 
 
+@cache
 def proportion_bounds(successes: int, n: int, confidence: float = CONFIDENCE) -> Bounds:
     """Return exact one-sided bounds (Clopper and Pearson) of a proportion; None and None without samples."""
     if n == 0:

@@ -24,7 +24,8 @@ DEFINITIONS: dict[str, str] = {
     "output_tps": "decode tokens / (last_token - first_token); absent under 2",
     "decode_tokens": (
         "output tokens by the server's usage - tokens in the first chunk - reasoning tokens that were not streamed; "
-        "tokens in the first chunk by its share of the streamed text"
+        "tokens in the first chunk: all beyond one per later chunk where our tokenizer finds about one in each of "
+        "those, else the first chunk's share of the streamed text"
     ),
     "e2e_ms": "last_token - request_start, not the usage chunk nor the end marker; without tokens done - request_start",
     "open_loop": "under --rate every figure from request_start counts from the scheduled instant",
@@ -33,6 +34,8 @@ DEFINITIONS: dict[str, str] = {
     "low, high": "one-sided 95 % bounds of the median, from order statistics",
     "success_rate": "attempts without error / attempts; bounds exact (Clopper-Pearson), one-sided 95 %",
 }
+
+_ABOUT_ONE = 1.5  # tokens per chunk by our tokenizer, up to which a server is taken to send one at a time
 
 COLD = ("dns_ms", "tcp_ms", "proxy_ms", "tls_ms", "connect_ms", "ttfb_ms", "ttft_ms", "ttfa_ms", "e2e_ms")
 WARM = ("ttfb_ms", "ttft_ms", "ttfa_ms", "tpot_ms", "icl_ms", "output_tps", "e2e_ms")
@@ -86,10 +89,14 @@ def decode_tokens(attempt: Attempt) -> int | None:
         return None
     hidden = 0 if attempt.reasoning_streamed else attempt.reasoning_tokens or 0
     streamed = attempt.output_tokens - hidden
-    if streamed <= attempt.chunks:  # at most a token per chunk
-        first = 1
-    elif attempt.counted_tokens and attempt.first_chunk_tokens:
-        first = max(1, round(streamed * attempt.first_chunk_tokens / attempt.counted_tokens))
-    else:
-        first = 1
-    return streamed - first if streamed - first >= 2 else None
+    decoded = streamed - _tokens_in_first_chunk(attempt, streamed)
+    return decoded if decoded >= 2 else None
+
+
+def _tokens_in_first_chunk(attempt: Attempt, streamed: int) -> int:
+    later = attempt.chunks - 1
+    if streamed <= attempt.chunks or not attempt.counted_tokens or not attempt.first_chunk_tokens:
+        return 1
+    if attempt.counted_tokens - attempt.first_chunk_tokens < _ABOUT_ONE * later:
+        return streamed - later
+    return max(1, round(streamed * attempt.first_chunk_tokens / attempt.counted_tokens))
