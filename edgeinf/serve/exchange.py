@@ -62,6 +62,7 @@ class Exchange:
         "raw",
         "reason",
         "region",
+        "saved_ms",
         "scope",
         "stale",
         "started",
@@ -118,6 +119,7 @@ class Exchange:
         self.usage = Usage()
         self.usd: float | None = None
         self.usd_saved: float | None = None
+        self.saved_ms: float | None = None  # what a hit's answer took the first time
         self.guard: list[str] | None = None
         self.origin_ms = 0.0
         self.first_byte_at: float | None = None

@@ -66,7 +66,7 @@ async def _send(x: Exchange, entry: Entry, runtime: Runtime) -> None:
     assert x.dialect is not None
     now = runtime.clock.now()
     x.entry_age_s = max(0.0, now - entry.stored_at)
-    x.region, x.usage = entry.region, entry.usage
+    x.region, x.usage, x.saved_ms = entry.region, entry.usage, entry.total_ms
     try:
         if not x.call.stream:
             body = whole_for(x.dialect, x.call, entry.body, stream=entry.stream)

@@ -11,10 +11,12 @@ from edgeinf.serve.cache.base import Tier
 from edgeinf.serve.cache.disk import DiskTier
 from edgeinf.serve.cache.memory import MemoryTier
 from edgeinf.serve.cache.tiers import Tiers
+from edgeinf.serve.fleet.base import Alone, Peers
 from edgeinf.serve.flight import Flight
 from edgeinf.serve.generation import Generation, make_generation
 from edgeinf.serve.memo import Memo
 from edgeinf.serve.observe.event_log import EventLog
+from edgeinf.serve.observe.observer import Observer
 from edgeinf.serve.origin.client import Client
 from edgeinf.serve.origin.connection import Connections
 
@@ -43,6 +45,11 @@ class Runtime:
         self.seed = seed
         self.secret = secret
         self.memo = Memo()
+        self.observer = Observer(secret)
+        self.peers: Peers = Alone()
+        self.rejections: dict[str, int] = {}  # how often each limit said no
+        self.in_progress: Callable[[], int] = lambda: 0
+        self.notices: dict[str, str] = {}  # what an operator should know at the moment, by its cause
         self.flights: dict[bytes, Flight] = {}
         self.unshared: dict[bytes, float] = {}  # keys whose answers turned out unfit to share, until when
         self.draining = False

@@ -30,6 +30,11 @@ class MemoryTier:
         kept = self._entries.peek(find)
         return None if kept is None else kept[1]
 
+    def peek(self, find: bytes) -> Entry | None:
+        """Return an entry, fresh or not, without making it more recent."""
+        kept = self._entries.peek(find)
+        return None if kept is None else kept[1]
+
     def put(self, find: bytes, entry: Entry) -> None:
         """Keep an entry. Its place ends with its life; what is served stale until then is the tiers' choice."""
         now = self._clock.now()

@@ -81,7 +81,7 @@ class Tiers:
                     await tier.delete(key.find)
                     continue
             except TierFailed as error:
-                self._failed(tier, error)
+                self.note_failure(tier, error)
                 continue
             if entry.trust != key.trust:
                 continue
@@ -110,7 +110,7 @@ class Tiers:
                 await tier.put(find, raw, keep_s)
             except TierFailed as error:
                 self.dropped += 1
-                self._failed(tier, error)
+                self.note_failure(tier, error)
 
     async def delete(self, find: bytes) -> None:
         """Forget an entry in every tier."""
@@ -120,7 +120,7 @@ class Tiers:
             try:
                 await tier.delete(find)
             except TierFailed as error:
-                self._failed(tier, error)
+                self.note_failure(tier, error)
 
     async def clear(self) -> int:
         """Forget everything and return the largest number of entries that one tier had."""
@@ -129,7 +129,7 @@ class Tiers:
             try:
                 counts.append(await tier.clear())
             except TierFailed as error:
-                self._failed(tier, error)
+                self.note_failure(tier, error)
         return max(counts, default=0)
 
     async def stats(self) -> list[TierStats]:
@@ -139,7 +139,7 @@ class Tiers:
             try:
                 found.append(await tier.stats())
             except TierFailed as error:
-                self._failed(tier, error)
+                self.note_failure(tier, error)
         return found
 
     async def flush(self) -> None:
@@ -165,7 +165,8 @@ class Tiers:
         del self._resting[tier.name]
         return False
 
-    def _failed(self, tier: Tier, error: TierFailed) -> None:
+    def note_failure(self, tier: Tier, error: TierFailed) -> None:
+        """Leave a tier out for a while, and say so once."""
         if tier.name not in self.failures:
             _log.warning("%s; the %s tier is left out and tried again every %g s", error, tier.name, _REST_S)
         self.failures[tier.name] = str(error)

@@ -13,8 +13,10 @@ __all__ = ["make_event", "record"]
 
 
 def record(x: Exchange, runtime: Runtime) -> None:
-    """Queue the request's event."""
-    runtime.events.put(make_event(x, runtime.secret))
+    """Queue the request's event, for the log and for the figures."""
+    event = make_event(x, runtime.secret)
+    runtime.events.put(event)
+    runtime.observer.note(event, x.call, len(x.raw), x.saved_ms)
 
 
 def make_event(x: Exchange, secret: bytes) -> Event:
@@ -40,7 +42,7 @@ def make_event(x: Exchange, secret: bytes) -> Event:
         cache=x.cache,
         tier=x.tier,
         reason=x.reason,
-        age_s=x.entry_age_s,
+        age_s=_age_s(x),
         stored=x.stored,
         level=x.level or None,
         keys=keys,
@@ -62,6 +64,13 @@ def make_event(x: Exchange, secret: bytes) -> Event:
         attempts=x.attempts,
         trace_id=_trace_id(x.header(b"traceparent")),
     )
+
+
+def _age_s(x: Exchange) -> float | None:
+    """Return how old the answer is; for a miss, how old the expired one was that it replaces."""
+    if x.stale is not None and x.cache == "miss":
+        return max(0.0, x.started_at - x.stale.stored_at)
+    return x.entry_age_s
 
 
 def _trace_id(traceparent: str | None) -> str | None:
