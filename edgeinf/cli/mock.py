@@ -18,7 +18,7 @@ _EPILOG = (
 
 @app.command(epilog=_EPILOG)
 def mock(
-    port: int = typer.Option(9000, help="port to listen on; 0 picks one"),
+    port: int = typer.Option(9000, min=0, max=65535, help="port to listen on; 0 picks one"),
     host: str = typer.Option("127.0.0.1", help="address to listen on"),
     name: str = typer.Option(None, help="the region's name, stated in answers"),
     ttft: str = typer.Option(None, help="time to the first token, such as 200ms"),

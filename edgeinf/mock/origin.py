@@ -180,6 +180,9 @@ class MockOrigin:
             try:
                 listener.bind((self.host, self.port))
                 listener.listen(4096)
+            except OverflowError as error:
+                listener.close()
+                raise UsageError(f"{self.port} is not a port", hint="one of 0 to 65535") from error
             except OSError as error:
                 listener.close()
                 if error.errno != errno.EADDRINUSE or not self.record.total or attempt == 49:

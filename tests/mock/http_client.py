@@ -80,6 +80,8 @@ async def read_reply(reader: asyncio.StreamReader, *, bodyless: bool = False) ->
         head = await reader.readuntil(b"\r\n\r\n")
     except (asyncio.IncompleteReadError, ConnectionResetError) as error:
         return Reply(0, {}, getattr(error, "partial", b""), False, type(error).__name__)
+    if not head.startswith(b"HTTP/1.1 "):
+        return Reply(0, {}, head, False, "NotHttp")
     status_line, *lines = head.decode("latin-1").split("\r\n")[:-2]
     headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
     status = int(status_line.split(" ")[1])

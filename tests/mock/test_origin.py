@@ -105,6 +105,12 @@ async def test_an_occupied_port_is_a_clear_error(origin: MockOrigin) -> None:
             pass
 
 
+async def test_a_number_that_is_no_port_is_a_clear_error() -> None:
+    with pytest.raises(UsageError, match="70000 is not a port"):
+        async with MockOrigin(port=70000):
+            pass
+
+
 async def test_pipelined_requests_are_answered_in_order(origin: MockOrigin) -> None:
     reader, writer = await asyncio.open_connection(origin.host, origin.port)
     bodies = [chat(max_tokens=n) for n in range(1, 400)]

@@ -46,7 +46,10 @@ def status(
     rendered = context.dialect.error(status, message, _KINDS.get(status, "server_error"))
     plan.pieces = (Piece(Kind.WHOLE, rendered if body is None else body.encode()),)
     if retry_after:
-        plan.headers = [*plan.headers, ("retry-after", retry_after[:-1] if _SECONDS.fullmatch(retry_after) else retry_after)]
+        plan.headers = [
+            *plan.headers,
+            ("retry-after", retry_after[:-1] if _SECONDS.fullmatch(retry_after) else retry_after),
+        ]
     if retry_after_ms >= 0:
         plan.headers = [*plan.headers, ("retry-after-ms", str(retry_after_ms))]
     if retry_after_date_s >= 0:
@@ -80,8 +83,10 @@ def soft_error(
         data = context.dialect.error(200, message, kind, in_stream=True, number=sent)
         yield Piece(Kind.ERROR, data)
 
-    pieces = counted(plan.pieces)
-    plan.pieces = chain(split_off(pieces, after, tokens), error()) if ends else insert(pieces, after, tokens, error)
+    if ends:
+        plan.pieces = chain(counted(split_off(plan.pieces, after, tokens)), error())
+    else:
+        plan.pieces = counted(insert(plan.pieces, after, tokens, error))
 
 
 def malformed(context: Context, *, after: int = 0, tokens: int | None = None) -> None:
