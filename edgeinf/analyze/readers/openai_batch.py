@@ -7,7 +7,7 @@ from typing import Any
 
 from edgeinf.analyze.readers.base import Sample, count, json_lines, text
 from edgeinf.analyze.record import Damaged, NotARequest, Record
-from edgeinf.core.dialects.openai_common import read_usage
+from edgeinf.analyze.usage import usage_of
 
 __all__ = ["READER"]
 
@@ -49,7 +49,7 @@ def _record(row: dict[str, Any], answer: dict[str, Any] | None, number: int) -> 
     response = response if isinstance(response, dict) else {}
     body = response.get("body")
     body = body if isinstance(body, dict) else None
-    usage = read_usage(body.get("usage") if body else None)
+    usage = usage_of(body)
     failed = answer is not None and (answer.get("error") is not None or not response)
     return Record(
         route=None,
