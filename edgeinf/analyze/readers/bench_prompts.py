@@ -1,4 +1,4 @@
-"""Inputs of load generators: vLLM's custom prompts and AIPerf's turns. They say what is sent, and nothing of answers."""
+"""Inputs of load generators: vLLM's custom prompts and AIPerf's turns; what is sent, without answers."""
 
 from __future__ import annotations
 
