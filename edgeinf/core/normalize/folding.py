@@ -7,9 +7,11 @@ types. Backtick and tilde are never made: they would open a code fence where the
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from collections.abc import Callable
 
-__all__ = ["TYPOGRAPHY", "VIEW", "WIDTH"]
+__all__ = ["TYPOGRAPHY", "VIEW", "WIDTH", "folder", "holder"]
 
 
 def _width() -> dict[int, int]:
@@ -29,3 +31,20 @@ TYPOGRAPHY: dict[int, int] = {
     **dict.fromkeys((0xA0, 0x2007, 0x202F), ord(" ")),
 }
 VIEW: dict[int, int] = {**WIDTH, **TYPOGRAPHY}
+
+
+def holder(table: dict[int, int]) -> Callable[[str], bool]:
+    """Return a function that says whether a text holds a character of the table."""
+    search = _any_of(table).search
+    return lambda text: search(text) is not None
+
+
+def folder(table: dict[int, int]) -> Callable[[str], str]:
+    """Return a function that replaces the table's characters; faster than ``str.translate`` where they are few."""
+    replaced = {chr(point): chr(target) for point, target in table.items()}
+    sub = _any_of(table).sub
+    return lambda text: sub(lambda found: replaced[found.group()], text)
+
+
+def _any_of(table: dict[int, int]) -> re.Pattern[str]:
+    return re.compile(f"[{''.join(map(re.escape, map(chr, sorted(table))))}]")

@@ -47,19 +47,13 @@ class Level(msgspec.Struct, frozen=True, kw_only=True):
     system: Passage = _NOTHING
     descriptions: Passage = _NOTHING
     keep_properties_order: bool = True
+    tag: str = ""  # the name that enters the key: with other masks than the default it is another level
     mask: tuple[str, ...] = ()  # the kinds masked, sorted; only at ``masked``
 
     @property
     def identity(self) -> bool:
         """Return whether this level leaves every text as it is."""
         return not self.user.text
-
-    @property
-    def tag(self) -> str:
-        """Return the name that enters the key: other masks are another level."""
-        return (
-            self.name if not self.mask or self.mask == _sorted(DEFAULT_MASK) else f"{self.name}:{','.join(self.mask)}"
-        )
 
     def content(self, role: str, content: Any) -> Any:
         """Return a message's content in normal form; parts other than text stay as they are.
@@ -126,11 +120,12 @@ def _masked(kinds: tuple[str, ...]) -> Level:
     return Level(
         name="masked",
         version=1,
+        tag="masked" if kinds == _sorted(DEFAULT_MASK) else f"masked:{','.join(kinds) or 'none'}",
         user=_loose(*user),
         system=_loose(*system),
         descriptions=Passage(text=tuple(system)),
         keep_properties_order=False,
-        mask=kinds or ("none",),
+        mask=kinds,
     )
 
 
@@ -140,9 +135,9 @@ def _sorted(kinds: tuple[str, ...]) -> tuple[str, ...]:
 
 
 LEVELS: dict[str, Level] = {
-    "exact": Level(name="exact", version=1),
-    "safe": Level(name="safe", version=1, user=Passage(text=_SAFE), system=Passage(text=_SAFE)),
-    "loose": Level(name="loose", version=1, user=_loose(), system=_loose(), keep_properties_order=False),
+    "exact": Level(name="exact", version=1, tag="exact"),
+    "safe": Level(name="safe", version=1, tag="safe", user=Passage(text=_SAFE), system=Passage(text=_SAFE)),
+    "loose": Level(name="loose", version=1, tag="loose", user=_loose(), system=_loose(), keep_properties_order=False),
     "masked": _masked(_sorted(DEFAULT_MASK)),
 }
 

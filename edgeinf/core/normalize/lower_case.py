@@ -10,49 +10,62 @@ import re
 
 from edgeinf.core.normalize import spans
 from edgeinf.core.normalize.base import Rule
+from edgeinf.core.normalize.shape import finds, shape_of
 
 __all__ = ["RULE"]
 
-# A capital that is not its word's first character, begins a flag or stands before an underscore: an identifier, maybe.
-_MAYBE = re.compile(r"[A-Z](?:(?<=[\w-][A-Z])|\w*_)")
-_CAPITALS = re.compile(r"[A-Z][\w-]*")
-_WORD = re.compile(r"\w+")
-_FLAG_OR_WORD = re.compile(r"(?<![^\s(-])-[A-Z][\w-]*|\w+")
+# In a text's shape: a capital that is not its word's first character, or beside an underscore, or behind a dash.
+_MAYBE = (b"AA", b"aA", b"0A", b"_A", b"A_", b"-A")
+_IN_WORD = b"aA0_-"
+_FLAG_OR_WORD = re.compile(r"(?<![^\s(])-[A-Z][\w-]*|\w+")
 _PLURAL = re.compile(r"[A-Z]{2,}s")
 
 
 def _apply(text: str) -> str:
-    return text if text == text.lower() else spans.outside(text, _lower)
-
-
-def _lower(part: str) -> str:
-    if not part.isascii():
-        return _FLAG_OR_WORD.sub(_lower_word, part)
-    return _lower_ascii(part) if _MAYBE.search(part) else part.lower()
-
-
-def _lower_ascii(part: str) -> str:
-    """Lower all but identifiers and flags, looking only at the words that have a capital."""
-    done: list[str] = []
+    lowered = text.lower()
+    if text == lowered:
+        return text
+    if not text.isascii():
+        return spans.outside(text, lambda part: _FLAG_OR_WORD.sub(_lower_word, part))
+    done = ""
     cursor = 0
-    for found in _CAPITALS.finditer(part):
-        start, end = found.span()
-        if start < cursor:
+    for start, end in _kept(text):
+        done += lowered[cursor:start] + text[start:end]
+        cursor = end
+    return done + lowered[cursor:]
+
+
+def _kept(text: str) -> list[tuple[int, int]]:
+    """Return what stays as it is in ASCII text: protected spans and words that may be identifiers or flags."""
+    protected = spans.protected(text)
+    shape = shape_of(text)
+    maybe = finds(shape, _MAYBE)
+    if not maybe:
+        return protected
+    edges = [*protected, (len(text), len(text))]
+    kept: list[tuple[int, int]] = []
+    cursor = 0
+    ahead = 0
+    for at in maybe:
+        while edges[ahead][1] <= at:
+            kept.append(edges[ahead])
+            cursor = edges[ahead][1]
+            ahead += 1
+        if at < cursor or at >= edges[ahead][0]:
             continue
-        while start > cursor and (part[start - 1].isalnum() or part[start - 1] == "_"):
+        start = at
+        while start > cursor and shape[start - 1] in _IN_WORD:
             start -= 1
-        dash = part[start - 1 : start] == "-" and part[start].isupper()
-        if dash and (start == 1 or part[start - 2] in " \t\n(-"):
-            kept = end  # a flag: -V, --Xmx
-        else:
-            word = _WORD.match(part, start)
-            end = word.end() if word else end
-            kept = end if _is_identifier(part[start:end]) else start
-        if kept > start:
-            done += (part[cursor:start].lower(), part[start:kept])
-            cursor = kept
-    done.append(part[cursor:].lower())
-    return "".join(done)
+        end = at + 1
+        while end < edges[ahead][0] and shape[end] in _IN_WORD:
+            end += 1
+        kept += [
+            (found.start(), found.end())
+            for found in _FLAG_OR_WORD.finditer(text, start, end)
+            if found.group() == _lower_word(found)
+        ]
+        cursor = end
+    return kept + edges[ahead:-1]
 
 
 def _lower_word(found: re.Match[str]) -> str:

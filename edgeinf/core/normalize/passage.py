@@ -26,6 +26,8 @@ class Passage(msgspec.Struct, frozen=True, kw_only=True):
         done = self._once(text, first, last, fence)
         if text.isascii() or not any(rule.changes_meaning for rule in self.text):
             return done
+        if done.isascii() and not fences.may_hold(done):
+            return done
         for _ in range(_ROUNDS):
             before, done = done, self._once(done, first, last, fence)
             if done == before:

@@ -16,7 +16,7 @@ MASK = "\x1arequest-id\x1a"
 _NAMES = r"(?:request|req|trace|span|session|sess|correlation|corr)"
 _ID = r"(?=[a-z_.-]*\d)[a-z0-9][a-z0-9_.-]{3,}[a-z0-9]"
 _LABELLED = re.compile(
-    rf"(?<![a-z0-9])((?:x[-_])?{_NAMES}(?:[ _-]?id\b[\"']?(?:\s*[:=#]\s*|\s+is\s+|\s+)|[\"']?\s*[:=#]\s*)[\"']?){_ID}",
+    rf"(?<![a-z0-9])({_NAMES}(?:[ _-]?id\b[\"']?(?:\s*[:=#]\s*|\s+is\s+|\s+)|[\"']?\s*[:=#]\s*)[\"']?){_ID}",
     re.IGNORECASE,
 )
 _TRACEPARENT = re.compile(
@@ -25,17 +25,39 @@ _TRACEPARENT = re.compile(
 _PREFIXED = re.compile(
     rf"(?<![a-z0-9/\\_.-]){_NAMES}[-_](?=[a-z_-]*\d)[a-z0-9_-]{{5,}}[a-z0-9](?![\w/\\])", re.IGNORECASE
 )
-_HINT = re.compile(r"req|trac|span|sess|corr", re.IGNORECASE)
+_HINTS = ("req", "trace", "span", "sess", "corr")
 _DIGIT = re.compile(r"\d")
 
 
 def _apply(text: str) -> str:
     if not _DIGIT.search(text):
         return text
-    if _HINT.search(text):
-        text = _LABELLED.sub(rf"\g<1>{MASK}", text)
-        text = _PREFIXED.sub(MASK, text)
+    text = _mask_named(text)
     return _TRACEPARENT.sub(MASK, text) if text.count("-") > 2 else text
+
+
+def _mask_named(text: str) -> str:
+    """Mask ids with a prefix or label, trying only where one of the names stands."""
+    lowered = text.lower()
+    if len(lowered) != len(text):  # a letter whose small form is longer moves all positions behind it
+        return _PREFIXED.sub(MASK, _LABELLED.sub(rf"\g<1>{MASK}", text))
+    starts: list[int] = []
+    for hint in _HINTS:
+        at = lowered.find(hint)
+        while at >= 0:
+            starts.append(at)
+            at = lowered.find(hint, at + 1)
+    done = ""
+    cursor = 0
+    for start in sorted(starts):
+        if start < cursor:
+            continue
+        labelled = _LABELLED.match(text, start)
+        found = labelled or _PREFIXED.match(text, start)
+        if found:
+            done += text[cursor : labelled.end(1) if labelled else start] + MASK
+            cursor = found.end()
+    return done + text[cursor:]
 
 
 RULE = Rule(name="request-ids", apply=_apply, changes_meaning=True)

@@ -13,16 +13,19 @@ from edgeinf.core.normalize.base import Rule
 
 __all__ = ["RULE"]
 
+_OTHER = ("\n", "\t", "\r", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x1f")
 _RUN = re.compile(r"\s+")
 _LAID_OUT = re.compile(r"^[^\S\n]+\S|\S[^\S\n]*\t[^\S\n]*\S", re.MULTILINE)
-_OTHER = re.compile(r"[\t\n\r\x0b\x0c\x1c-\x1f]")
 
 
 def _apply(text: str) -> str:
-    if text.isascii() and "  " not in text and not _OTHER.search(text):
+    if "  " not in text and text.isascii() and (text.isprintable() or not any(map(text.__contains__, _OTHER))):
         return text
     core = text.strip()
-    if not core or ("\n" in core and _LAID_OUT.search(text)):
+    if " ".join(core.split()) == core:  # nothing to collapse; far cheaper than to look for runs
+        start = text.index(core)
+        return _edge(text[:start]) + core + _edge(text[start + len(core) :]) if core else text
+    if "\n" in core and _LAID_OUT.search(text):
         return text
     start = text.index(core[0])
     head, tail = text[:start], text[start + len(core) :]

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
-from edgeinf.core.normalize.folding import VIEW
+from edgeinf.core.normalize.folding import VIEW, folder
 
 __all__ = ["outside", "protected"]
 
 Span = tuple[int, int]
 
-_MARKS = re.compile(r"[`\"'/\\«‹「『]")
+_fold = folder(VIEW)
+_MARKS = re.compile(r"[`\"'/\\«‹「『](?<!\w')")  # an apostrophe in or after a word opens nothing
 _CLOSING = {'"': '"', "«": "»", "‹": "›", "「": "」", "『": "』"}
 _TICKS = re.compile(r"`+")
 _SINGLE_END = re.compile(r"(?<=\S)'(?!\w)")
@@ -25,7 +27,11 @@ _SPACE = re.compile(r"\s")
 
 def protected(text: str) -> list[Span]:
     """Return the spans, in order, that do not overlap."""
-    view = text if text.isascii() else text.translate(VIEW)
+    return _spans(text if text.isascii() else _fold(text))
+
+
+@lru_cache(maxsize=1)  # one rule after the other asks about one text, and no rule changes its view
+def _spans(view: str) -> list[Span]:
     spans: list[Span] = []
     cursor = 0
     unclosed: set[str] = set()

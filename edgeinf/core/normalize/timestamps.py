@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from edgeinf.core.normalize import shape
 from edgeinf.core.normalize.base import Rule
 
 __all__ = ["MASK", "RULE"]
@@ -33,35 +34,77 @@ _NUMERIC = re.compile(
     rf")(?![\w/\\]|[.:-]\d)",
     re.IGNORECASE,
 )
-_NAMED = re.compile(
+_NAMED_UP_TO_YEAR = re.compile(
     rf"(?<![\w/\\])(?:{_WEEKDAY}\s+)?(?:"
-    rf"{_MONTH}\s+{_DAY}(?:,|\s)\s*(?:{_CLOCK}\s+)?{_YEAR}"
-    rf"|{_DAY}(?:\s+of)?[\s-]+{_MONTH},?[\s-]+{_YEAR}"
-    rf"|{_MONTH},?\s+{_YEAR}"
-    rf")(?:{_JOIN}{_CLOCK})?(?![\w/\\])",
-    re.IGNORECASE,
+    rf"{_MONTH}\s+{_DAY}(?:,|\s)\s*(?:{_CLOCK}\s+)?"
+    rf"|{_DAY}(?:\s+of)?[\s-]+{_MONTH},?[\s-]+"
+    rf"|{_MONTH},?\s+"
+    rf"){_YEAR}\Z"  # on lower-cased text
 )
-_WORDED_EPOCH = re.compile(
-    r"(?<![a-z])((?:time|timestamp|stamp|ts|epoch|unix|now|date|clock|[a-z]+_at|at)"
+_AFTER_YEAR = re.compile(rf"(?:{_JOIN}{_CLOCK})?(?![\w/\\])", re.IGNORECASE)
+_EPOCH_LABEL = re.compile(
+    r"(?<![a-z])(?:time|timestamp|stamp|ts|epoch|unix|now|date|clock|[a-z]+_at|at)"
     r"(?:[ _]?(?:s|ms|ns|sec|seconds|utc))?"
-    r"[\"')]?\s*(?:is\s+|[:=]\s*|\s)[\"'\[(]?)"
-    r"(?:1[0-9]|2[01])\d{8}(?:\d{3}|\d{6}|\d{9})?(?:\.\d+)?(?![\w/\\])",
+    r"[\"')]?\s*(?:is\s+|[:=]\s*|\s)[\"'\[(]?\Z",
     re.IGNORECASE,
 )
-_YEARS = re.compile(r"(?:19|20)\d\d")
-_DIGIT = re.compile(r"\d")
-_LONG_NUMBER = re.compile(r"[12]\d{9}")
+_EPOCH = re.compile(r"(?:1[0-9]|2[01])\d{8}(?:\d{3}|\d{6}|\d{9})?(?:\.\d+)?(?![\w/\\])")
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+# How far back to look from a year for its month, from the month for its day, from a number for its label.
+_MONTH_REACH = 56
+_DAY_REACH = 24
+_LABEL_REACH = 40
+
+Span = tuple[int, int]
 
 
 def _apply(text: str) -> str:
-    if not _DIGIT.search(text):
+    runs = shape.digit_runs(text)
+    if not runs:
         return text
-    if _YEARS.search(text):
-        text = _NAMED.sub(MASK, text)
-    text = _NUMERIC.sub(MASK, text)
-    if _LONG_NUMBER.search(text):
-        text = _WORDED_EPOCH.sub(rf"\g<1>{MASK}", text)
-    return text
+    dated = [span for span in (_named(text, run) for run in runs) if span]
+    dated.append((len(text), len(text)))
+    done = ""
+    cursor = 0
+    following = 0  # the next date with a month's name, which goes before what is numeric inside it
+    for run in runs:
+        while dated[following][0] < cursor:
+            following += 1
+        ahead = dated[following]
+        span = ahead if ahead[0] <= run[0] else _numeric(text, run)
+        if span and span[0] >= cursor and (span is ahead or span[1] <= ahead[0]):
+            done += text[cursor : span[0]] + MASK
+            cursor = span[1]
+    return done + text[cursor:]
+
+
+def _named(text: str, run: Span) -> Span | None:
+    """Return the date with a month's name that ends in this year, with the time after it."""
+    start, end = run
+    if end - start != 4 or text[start : start + 2] not in ("19", "20"):
+        return None
+    window = max(0, start - _MONTH_REACH)
+    near = text[window:end].lower()
+    month = max(map(near.rfind, _MONTHS))
+    if month < 0 or len(near) != end - window:
+        return None
+    before = _NAMED_UP_TO_YEAR.search(near, max(0, month - _DAY_REACH))
+    after = _AFTER_YEAR.match(text, end) if before else None
+    return (window + before.start(), after.end()) if before and after else None
+
+
+def _numeric(text: str, run: Span) -> Span | None:
+    """Return the date or time of digits that begins with this run of digits, or the epoch that it is."""
+    start, end = run
+    if text[end : end + 1] in ("-", "/", ".", ":", "t", "T"):
+        found = _NUMERIC.match(text, start)
+        if found:
+            return found.span()
+    if end - start < 10:
+        return None
+    epoch = _EPOCH.match(text, start)
+    labelled = epoch and _EPOCH_LABEL.search(text, max(0, start - _LABEL_REACH), start)
+    return epoch.span() if epoch and labelled else None
 
 
 RULE = Rule(name="timestamps", apply=_apply, changes_meaning=True)

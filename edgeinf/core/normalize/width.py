@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from edgeinf.core.normalize import spans
 from edgeinf.core.normalize.base import Rule
-from edgeinf.core.normalize.folding import WIDTH
+from edgeinf.core.normalize.folding import WIDTH, folder, holder
 
 __all__ = ["RULE"]
 
 
+_holds = holder(WIDTH)
+_fold = folder(WIDTH)
+
+
 def _apply(text: str) -> str:
-    if text.isascii():
-        return text
-    return spans.outside(text, lambda part: part.translate(WIDTH))
+    return spans.outside(text, _fold) if not text.isascii() and _holds(text) else text
 
 
 RULE = Rule(name="width", apply=_apply, changes_meaning=True)

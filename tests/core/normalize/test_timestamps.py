@@ -68,3 +68,8 @@ def test_what_is_no_time_stays(text: str) -> None:
 @given(nasty_texts)
 def test_the_rule_is_idempotent(text: str) -> None:
     assert RULE.apply(RULE.apply(text)) == RULE.apply(text)
+
+
+def test_many_times_take_time_in_proportion() -> None:
+    line = "2024-05-01 10:00:00 and May 5, 2024 at 10:00; "
+    assert RULE.apply(line * 5000) == f"{MASK} and {MASK}; " * 5000
