@@ -9,8 +9,8 @@ from edgeinf.core.normalize.base import Rule
 
 __all__ = ["Passage"]
 
-# Rules that replace characters outside ASCII can open the way for each other; a few rounds settle all but contrived
-# texts, which then keep the form of the rules that cannot change meaning.
+# Rules that replace characters can open the way for each other, or for a code fence; a few rounds settle all but
+# contrived texts, which then keep the form of the rules that cannot change meaning.
 _ROUNDS = 4
 
 
@@ -24,9 +24,7 @@ class Passage(msgspec.Struct, frozen=True, kw_only=True):
     def normal(self, text: str, *, first: bool = True, last: bool = True, fence: str = "") -> str:
         """Return the normal form; idempotent. ``fence`` is the code fence in which the text begins, if any."""
         done = self._once(text, first, last, fence)
-        if text.isascii() or not any(rule.changes_meaning for rule in self.text):
-            return done
-        if done.isascii() and not fences.may_hold(done):
+        if (done.isascii() and not fences.may_hold(done)) or not any(rule.changes_meaning for rule in self.text):
             return done
         for _ in range(_ROUNDS):
             before, done = done, self._once(done, first, last, fence)
