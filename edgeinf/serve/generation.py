@@ -4,35 +4,16 @@ from __future__ import annotations
 
 import itertools
 
-import msgspec
-
 from edgeinf.core.cacheable import CachePolicy
-from edgeinf.core.config.schema import Config, Region
-from edgeinf.core.config.schema import Timeouts as Timeouts
-from edgeinf.core.errors import ConfigError
+from edgeinf.core.config.schema import Config
 from edgeinf.core.key import digest_of
 from edgeinf.core.normalize.levels import LEVELS, Level
+from edgeinf.serve.origin.model_map import ModelMap, Target
+from edgeinf.serve.origin.region import Origin, make_origin, place_of
 
 __all__ = ["Generation", "Origin", "make_generation"]
 
 _numbers = itertools.count(1)
-
-
-class Origin(msgspec.Struct, frozen=True, kw_only=True):
-    """A region as the relay uses it. ``base`` has no trailing slash and no ``/v1``."""
-
-    name: str
-    base: str
-    families: frozenset[str]
-    passthrough: bool
-    credential: str | None
-    headers: tuple[tuple[bytes, bytes], ...]
-    timeouts: Timeouts
-    completeness: str = "strict"
-
-    def url(self, path: str, query: str) -> str:
-        """Return where a request path lives at this origin."""
-        return f"{self.base}{path}?{query}" if query else self.base + path
 
 
 class Generation:
@@ -41,7 +22,9 @@ class Generation:
     def __init__(self, config: Config) -> None:
         self.config = config
         self.number = next(_numbers)
-        self.origins = tuple(_origin(region) for region in config.regions)
+        self.origins = tuple(make_origin(region) for region in config.regions)
+        self.place = place_of(config.routing.location)  # where this node stands, for clients that do not say
+        self.models = ModelMap(config.models, self.origins)
         self.level: Level = LEVELS[config.cache.level]
         self.policy = CachePolicy(
             ttl_s=config.cache.ttl,
@@ -56,18 +39,20 @@ class Generation:
         """Return the origins that may serve a call of this family, in the config's order."""
         return [origin for origin in self.origins if family in origin.families]
 
+    def stages(self, family: str, model: str) -> tuple[tuple[Target, ...], ...]:
+        """Return where a call may go: the model's own targets, then those of each fallback model."""
+        return self.models.stages(family, model)
+
     def group(self, family: str, model: str) -> str:
         """Return the digest of the origin group: whatever the config adds to a call, but no credential.
 
-        A changed group starts cold: another url, header or model name can change every answer.
+        A changed group starts cold: another url, header, model name or adapter can change every answer. Fallback
+        models are left out, since their answers are never stored.
         """
         known = self._groups.get((family, model))
         if known is None:
-            parts = [
-                [origin.base, model, [(n.decode("latin-1"), v.decode("latin-1")) for n, v in origin.headers]]
-                for origin in self.origins_for(family, model)
-            ]
-            known = digest_of(parts)
+            own = [stage for stage in self.stages(family, model)[:1] if not stage[0].fallback]
+            known = digest_of([target.parts() for stage in own for target in stage])
             if len(self._groups) < 4096:
                 self._groups[(family, model)] = known
         return known
@@ -76,32 +61,3 @@ class Generation:
 def make_generation(config: Config) -> Generation:
     """Return what the config means. Raise ConfigError where a file it names cannot be read."""
     return Generation(config)
-
-
-def _origin(region: Region) -> Origin:
-    base = region.url.rstrip("/")
-    return Origin(
-        name=region.name,
-        base=base.removesuffix("/v1"),
-        families=frozenset(region.serves),
-        passthrough=region.passthrough,
-        credential=_credential(region),
-        headers=tuple(
-            (name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in sorted(region.headers.items())
-        ),
-        timeouts=region.timeouts,
-        completeness=region.completeness,
-    )
-
-
-def _credential(region: Region) -> str | None:
-    if region.api_key is not None:
-        return region.api_key.get_secret_value()
-    if region.api_key_file is None:
-        return None
-    try:
-        return region.api_key_file.read_text().strip() or None
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not text"
-        hint = f"regions[{region.name}].api_key_file"
-        raise ConfigError(f"cannot read the credential of region {region.name!r}: {reason}", hint=hint) from None

@@ -19,6 +19,7 @@ from edgeinf.serve.observe.event_log import EventLog
 from edgeinf.serve.observe.observer import Observer
 from edgeinf.serve.origin.client import Client
 from edgeinf.serve.origin.connection import Connections
+from edgeinf.serve.origin.regions import Regions
 
 __all__ = ["Runtime", "make_runtime"]
 
@@ -45,6 +46,7 @@ class Runtime:
         self.seed = seed
         self.secret = secret
         self.memo = Memo()
+        self.regions = Regions(clock)
         self.observer = Observer(secret)
         self.peers: Peers = Alone()
         self.rejections: dict[str, int] = {}  # how often each limit said no

@@ -195,6 +195,7 @@ class Routing:
 
     strategy: Literal["latency", "nearest", "priority", "weighted", "least-loaded"] = "latency"
     client_location_header: t.HeaderName | None = None
+    location: Annotated[t.Name | Place, ByShape()] | None = None
     failover: Failover = Failover()
     health: Health = Health()
     hedge: Hedge | None = None

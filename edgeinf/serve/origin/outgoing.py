@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterable
 
 from edgeinf.core.wire.headers import CREDENTIALS, HOP_BY_HOP, Headers
-from edgeinf.serve.generation import Origin
 from edgeinf.serve.origin.client import Request
+from edgeinf.serve.origin.region import Origin
 
 __all__ = ["dialect_headers", "opaque_headers", "outgoing"]
 

@@ -1,4 +1,4 @@
-"""Fill a flight: try origins in order until one answers, then store what may be stored."""
+"""Fill a flight: go from region to region until one answers, then store what may be stored."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from edgeinf.core.errors import CallError
 from edgeinf.serve import replay
 from edgeinf.serve.exchange import Exchange
 from edgeinf.serve.flight import Flight
-from edgeinf.serve.generation import Origin
-from edgeinf.serve.origin.outgoing import dialect_headers, outgoing
 from edgeinf.serve.runtime import Runtime
-from edgeinf.serve.steps.relay import Attempt, AttemptFailed, Recording, relay
-from edgeinf.serve.steps.route import route
-from edgeinf.serve.steps.store import storable, store
+from edgeinf.serve.steps.attempt import Try, run
+from edgeinf.serve.steps.relay import AttemptFailed, Recording
+from edgeinf.serve.steps.route import Journey, Leg, route
+from edgeinf.serve.steps.store import store
 
 __all__ = ["fill"]
 
@@ -47,43 +46,33 @@ async def fill(x: Exchange, flight: Flight, runtime: Runtime, find: bytes) -> No
 
 
 async def _fill(x: Exchange, flight: Flight, runtime: Runtime) -> None:
-    generation = runtime.generation
-    origins = route(x, generation)
+    journey = route(x, runtime)
     failure: AttemptFailed | None = None
-    for number, origin in enumerate(origins[:1]):
-        flight.attempts = number + 1
+    while True:
         try:
-            recording = await relay(runtime.client, _attempt(x, origin, runtime), flight)
+            leg = await journey.next(failure)
+        except AttemptFailed as last:
+            if not await replay.stale_into(x, flight, last, runtime):
+                _fail(flight, last, journey)
+            return
+        try:
+            recording, leg = await run(Try(x=x, flight=flight, runtime=runtime, journey=journey), leg)
         except AttemptFailed as error:
             failure = error
-            flight.region = origin.name
+            flight.region = leg.target.origin.name
             continue
-        _land(x, flight, recording, runtime)
+        finally:
+            flight.attempts = journey.attempts
+        _land(x, flight, leg, recording, runtime)
         return
-    assert failure is not None
-    if await replay.stale_into(x, flight, failure, runtime):
-        return
-    _fail(flight, failure)
 
 
-def _attempt(x: Exchange, origin: Origin, runtime: Runtime) -> Attempt:
-    assert x.call is not None
-    assert x.dialect is not None
-    body = x.dialect.upstream_body(x.call)
-    headers = dialect_headers(origin, x.dialect.family, x.headers, runtime.generation.forward_headers)
-    raw = x.raw if body is None else msgspec.json.encode(body)
-    return Attempt(
-        origin=origin,
-        request=outgoing(origin, "POST", x.path, x.query, headers, raw),
-        call=x.call,
-        dialect=x.dialect,
-        record=storable(x),
-    )
-
-
-def _land(x: Exchange, flight: Flight, recording: Recording | None, runtime: Runtime) -> None:
+def _land(x: Exchange, flight: Flight, leg: Leg, recording: Recording | None, runtime: Runtime) -> None:
     """Store what may be stored and let the readers have the end of the answer."""
     if recording is not None and flight.failure is None:
+        if leg.target.fallback and recording.verdict.unfit is None:
+            why = f"answered by the fallback model {leg.target.model!r}"
+            recording.verdict = msgspec.structs.replace(recording.verdict, unfit=why)
         store(x, flight, recording, runtime.generation, runtime.tiers, runtime.clock.now())
         if not flight.committed:
             headers = [(n.encode("latin-1"), v.encode("latin-1", "replace")) for n, v in recording.headers]
@@ -94,12 +83,16 @@ def _land(x: Exchange, flight: Flight, recording: Recording | None, runtime: Run
         flight.finish()
 
 
-def _fail(flight: Flight, failure: AttemptFailed) -> None:
+def _fail(flight: Flight, failure: AttemptFailed, journey: Journey) -> None:
     """End the flight with what the last origin said: its own 4xx and 5xx answers are passed on unchanged."""
-    if failure.cause.isdigit():
+    if failure.cause.isdigit() and not failure.elsewhere:
         flight.unfit = f"status {failure.cause}"
         content_type = next((v for n, v in failure.headers if n == b"content-type"), b"application/json")
-        flight.commit(int(failure.cause), failure.headers, stream=False, content_type=content_type.decode("latin-1"))
+        headers = failure.headers
+        if journey.attempts > 1 and failure.cause[0] == "5":
+            # Every region was tried: a client that tries again by itself would only triple that.
+            headers = [*(pair for pair in headers if pair[0] != b"x-should-retry"), (b"x-should-retry", b"false")]
+        flight.commit(int(failure.cause), headers, stream=False, content_type=content_type.decode("latin-1"))
         flight.add(failure.body)
         flight.finish()
     else:

@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator
 from edgeinf.core.errors import CallError
 from edgeinf.core.wire.headers import end_to_end
 from edgeinf.serve.exchange import ClientGone, Exchange
-from edgeinf.serve.generation import Origin
 from edgeinf.serve.origin.client import ConnectFailed, OriginFailure
 from edgeinf.serve.origin.outgoing import opaque_headers, outgoing
+from edgeinf.serve.origin.region import Origin
 from edgeinf.serve.replay import send_error
 from edgeinf.serve.responses import cache_headers
 from edgeinf.serve.runtime import Runtime

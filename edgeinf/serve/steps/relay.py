@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 
 import msgspec
 
 from edgeinf.core.call import Call
-from edgeinf.core.dialects.base import ANSWER, ERROR, TOKEN, Dialect, Verdict
+from edgeinf.core.dialects.base import ERROR, TOKEN, Dialect, Verdict
 from edgeinf.core.errors import CallError
 from edgeinf.core.wire import sse
 from edgeinf.core.wire.headers import Headers, end_to_end, get
 from edgeinf.serve.flight import RECORD_LIMIT, Flight
-from edgeinf.serve.generation import Origin
 from edgeinf.serve.origin.boundaries import EventCutter
 from edgeinf.serve.origin.client import Client, ConnectFailed, OriginFailure, Request, Response
 from edgeinf.serve.origin.decoding import Inflater, inflater
+from edgeinf.serve.origin.region import Origin
 
-__all__ = ["Attempt", "AttemptFailed", "Recording", "relay"]
+__all__ = ["Attempt", "AttemptFailed", "Beaten", "Recording", "relay"]
 
 _DROPPED = frozenset({b"content-length", b"content-encoding", b"set-cookie", b"date", b"server"})
 
@@ -31,14 +32,28 @@ class AttemptFailed(Exception):
     """One attempt at one origin did not bring an answer, and nothing of it was passed on.
 
     ``cause`` is the word that ``routing.failover.retry_on`` takes: connect, timeout, a status, bad-answer.
+    ``elsewhere`` says that this region cannot serve the call at all, though nothing is wrong with it.
     """
 
-    def __init__(self, cause: str, error: CallError, *, headers: Headers | None = None, body: bytes = b"") -> None:
+    def __init__(
+        self,
+        cause: str,
+        error: CallError,
+        *,
+        headers: Headers | None = None,
+        body: bytes = b"",
+        elsewhere: bool = False,
+    ) -> None:
         super().__init__(error.message)
         self.cause = cause
         self.error = error
         self.headers = headers or []
         self.body = body
+        self.elsewhere = elsewhere
+
+
+class Beaten(Exception):
+    """Another attempt at the same call has answered first."""
 
 
 class Recording(msgspec.Struct, kw_only=True):
@@ -53,7 +68,11 @@ class Recording(msgspec.Struct, kw_only=True):
 
 
 class Attempt(msgspec.Struct, kw_only=True):
-    """One try: a request for an origin, on behalf of a call."""
+    """One try: a request for an origin, on behalf of a call.
+
+    ``claim`` is asked once before anything is passed on, and says whether this attempt still may; ``answered`` hears
+    of the first token or the whole answer; ``upcoming`` names the region that a new try would go to.
+    """
 
     origin: Origin
     request: Request
@@ -61,6 +80,9 @@ class Attempt(msgspec.Struct, kw_only=True):
     dialect: Dialect
     hold: bool = False  # keep events back until the first token, so that another origin can still take over
     record: bool = True
+    claim: Callable[[], bool] = lambda: True
+    answered: Callable[[], None] = lambda: None
+    upcoming: Callable[[], str | None] = lambda: None
 
 
 async def relay(client: Client, attempt: Attempt, flight: Flight) -> Recording | None:
@@ -71,22 +93,23 @@ async def relay(client: Client, attempt: Attempt, flight: Flight) -> Recording |
     """
     origin, timeouts = attempt.origin, attempt.origin.timeouts
     started = time.perf_counter()
-    deadline = asyncio.get_running_loop().time() + timeouts.total
+    begun = asyncio.get_running_loop().time()
+    deadline = begun + timeouts.total
+    # A whole answer may be silent until its last token; only a stream says early that it is alive.
+    head_s = min(timeouts.total, timeouts.ttft) if attempt.call.stream else timeouts.total
     try:
-        async with asyncio.timeout_at(min(deadline, asyncio.get_running_loop().time() + timeouts.ttft)):
+        async with asyncio.timeout_at(begun + head_s):
             response = await client.send(attempt.request)
     except TimeoutError:
-        raise _timed_out(origin, f"no answer began within {timeouts.ttft:g} s") from None
+        raise _timed_out(origin, f"no answer began within {head_s:g} s") from None
     except OriginFailure as error:
         raise _lost(origin, error) from None
     try:
         async with asyncio.timeout_at(deadline):
             return await _read(response, attempt, flight, started)
     except TimeoutError:
-        if flight.committed:
-            _end_broken(flight, _timed_out(origin, f"it took longer than {timeouts.total:g} s").error)
-            return None
-        raise _timed_out(origin, f"it took longer than {timeouts.total:g} s") from None
+        _broken(flight, attempt, _timed_out(origin, f"it took longer than {timeouts.total:g} s"))
+        return None
     finally:
         response.close()
         flight.origin_ms = (time.perf_counter() - started) * 1000
@@ -118,9 +141,10 @@ async def _read_stream(
     pace: list[float] = []
     held: list[bytes] = []
     seen = size = 0
+    done = False
 
     def commit() -> None:
-        flight.region = origin.name
+        _claim(attempt, flight)
         flight.commit(200, headers, stream=True, content_type="text/event-stream; charset=utf-8")
         for piece in held:
             flight.add(piece)
@@ -132,18 +156,18 @@ async def _read_stream(
             chunk = await _next(response, decoder, patience)
         except TimeoutError:
             broken = _timed_out(origin, f"no {'event' if seen & TOKEN else 'token'} came for {patience:g} s")
-            _broken(flight, broken)
+            _broken(flight, attempt, broken)
             return None
         except (OriginFailure, ValueError) as error:
             broken = _lost(origin, error) if isinstance(error, OriginFailure) else _bad_answer(origin, str(error))
-            _broken(flight, broken)
+            _broken(flight, attempt, broken)
             return None
         if chunk is None:
             break
         try:
             decoded = events.feed(chunk)
         except ValueError as error:
-            _broken(flight, _bad_answer(origin, str(error)))
+            _broken(flight, attempt, _bad_answer(origin, str(error)))
             return None
         before = seen
         for event in decoded:
@@ -151,18 +175,20 @@ async def _read_stream(
             if brings & ERROR and not flight.committed:
                 raise _soft_error(origin, watcher.verdict(), event.data)
             seen |= brings
+            done = done or event.is_done
             if flight.recording:
                 raw = sse.encode(event)
                 recorded.append(raw)
                 size += len(raw)
                 pace.append((time.perf_counter() - started) * 1000)
-        if not before & TOKEN and seen & (TOKEN | ANSWER):
-            flight.first_token_at = time.perf_counter()
-        if size > RECORD_LIMIT and flight.recording:
+        if size > RECORD_LIMIT and flight.recording and flight.committed:
             flight.recording = False
             recorded.clear()
         piece = cutter.feed(chunk)
+        first_token = bool(seen & TOKEN and not before & TOKEN)
         if flight.committed:
+            if first_token:
+                _answered(attempt, flight)
             if piece:
                 flight.add(piece)
                 await flight.room()
@@ -172,15 +198,19 @@ async def _read_stream(
         # With nobody to take over there is no reason to keep the head of a stream from its reader.
         if seen & TOKEN or (decoded and not attempt.hold):
             commit()
-    verdict = watcher.verdict()
+            if first_token:
+                _answered(attempt, flight)
+    verdict = _forgiven(watcher.verdict(), origin, done=done)
     if not flight.committed:
-        if verdict.unfit is not None and verdict.unfit.startswith(("stream cut", "no ")):
+        if verdict.unfit is not None and verdict.unfit.startswith(("stream cut", "no ", "malformed")):
             raise _bad_answer(origin, verdict.unfit)
         commit()
+    if not seen & TOKEN and verdict.unfit is None:
+        _answered(attempt, flight)
     flight.model, flight.usage = verdict.model, verdict.usage
     cut = verdict.unfit is not None and verdict.unfit.startswith("stream cut")
     if cut:
-        _end_broken(flight, _bad_answer(origin, verdict.unfit or "").error, verdict.unfit)
+        _end_broken(flight, attempt, _bad_answer(origin, verdict.unfit or "").error, verdict.unfit)
     if not flight.recording:
         flight.unfit = flight.unfit or "larger than what is stored"
         return None
@@ -208,15 +238,41 @@ async def _next(response: Response, decoder: Inflater | None, patience_s: float)
             return chunk
 
 
-def _broken(flight: Flight, failure: AttemptFailed) -> None:
+def _claim(attempt: Attempt, flight: Flight) -> None:
+    """Make the flight this attempt's. Raise Beaten where another has it."""
+    if not attempt.claim():
+        raise Beaten
+    flight.region = attempt.origin.name
+
+
+def _answered(attempt: Attempt, flight: Flight) -> None:
+    flight.first_token_at = time.perf_counter()
+    attempt.answered()
+
+
+def _forgiven(verdict: Verdict, origin: Origin, *, done: bool) -> Verdict:
+    """Pass over the one mark of an end that this region's server is known to omit."""
+    if origin.completeness == "no-done" and verdict.unfit == "stream cut: no end marker":
+        return msgspec.structs.replace(verdict, unfit=None)
+    if origin.completeness == "no-finish-reason" and done and verdict.unfit == "stream cut: not every choice finished":
+        return msgspec.structs.replace(verdict, unfit=None)
+    return verdict
+
+
+def _broken(flight: Flight, attempt: Attempt, failure: AttemptFailed) -> None:
     """End an answer that broke: quietly for another origin to take over, honestly if something was passed on."""
-    if not flight.committed:
+    if not flight.committed or flight.region != attempt.origin.name:
         raise failure
-    _end_broken(flight, failure.error)
+    _end_broken(flight, attempt, failure.error)
 
 
-def _end_broken(flight: Flight, error: CallError, unfit: str | None = None) -> None:
+def _end_broken(flight: Flight, attempt: Attempt, error: CallError, unfit: str | None = None) -> None:
+    """Say that the answer broke off, and where it would be asked for next: two answers are never joined."""
     flight.unfit = unfit or error.message
+    following = attempt.upcoming()
+    if following is not None:
+        hint = f"ask again: region {following!r} is next"
+        error = CallError(error.message, status=error.status, code=error.code, hint=hint)
     flight.fail(error)
 
 
@@ -238,10 +294,10 @@ async def _read_whole(
         try:
             chunk = await _next(response, decoder, origin.timeouts.total)
         except OriginFailure as error:
-            _broken(flight, _lost(origin, error))
+            _broken(flight, attempt, _lost(origin, error))
             return None
         except ValueError as error:
-            _broken(flight, _bad_answer(origin, str(error)))
+            _broken(flight, attempt, _bad_answer(origin, str(error)))
             return None
         if chunk is None:
             break
@@ -252,8 +308,11 @@ async def _read_whole(
             continue
         gathered.append(chunk)
         if size > RECORD_LIMIT:
+            if status >= 300:
+                raise _bad_answer(origin, f"status {status} with more than {RECORD_LIMIT} bytes")
+            _claim(attempt, flight)
+            _answered(attempt, flight)
             flight.recording = False
-            flight.region = origin.name
             flight.commit(status, headers, stream=False, content_type=content_type)
             for piece in gathered:
                 flight.add(piece)
@@ -269,8 +328,11 @@ async def _read_whole(
     verdict = attempt.dialect.judge(attempt.call, body) if status == 200 else Verdict(unfit=f"status {status}")
     if verdict.error is not None:
         raise _soft_error(origin, verdict, body)
-    flight.first_token_at = time.perf_counter()
-    flight.model, flight.usage, flight.region = verdict.model, verdict.usage, origin.name
+    if verdict.unfit == "malformed answer":
+        raise _bad_answer(origin, "200 with an answer that is not JSON")
+    _claim(attempt, flight)
+    _answered(attempt, flight)
+    flight.model, flight.usage = verdict.model, verdict.usage
     return Recording(
         verdict=verdict,
         body=body,

@@ -1,22 +1,271 @@
-"""Where does the call go? Origins in the order in which they may be tried."""
+"""Where does the call go, and where next if that fails? One journey per call, one leg per attempt."""
 
 from __future__ import annotations
 
+import asyncio
+import math
+import time
+from collections.abc import Sequence
+
 from edgeinf.core.errors import CallError
+from edgeinf.core.places import Place, find_place
 from edgeinf.serve.exchange import Exchange
-from edgeinf.serve.generation import Generation, Origin
+from edgeinf.serve.origin.health import CLOSED, is_fault
+from edgeinf.serve.origin.model_map import Target
+from edgeinf.serve.origin.regions import Ask, Full, Picked, Refused, Regions, rest_name
+from edgeinf.serve.origin.retry import backoff_s, retry_after_s, retryable
+from edgeinf.serve.runtime import Runtime
+from edgeinf.serve.steps.relay import AttemptFailed
 
-__all__ = ["route"]
+__all__ = ["Journey", "Leg", "client_place", "route"]
+
+# Calls that do something at the origin are not sent twice on a mere suspicion.
+_HEDGED_REASONS = frozenset({None, "temperature", "url-inputs", "no-user"})
 
 
-def route(x: Exchange, generation: Generation) -> list[Origin]:
-    """Return the origins to try, best first. Raise CallError 404 where none serves this family."""
+def route(x: Exchange, runtime: Runtime, allowed: frozenset[str] | None = None) -> Journey:
+    """Return the journey of a call. Raise CallError 404 where no region serves it.
+
+    ``allowed`` names the accounts that a call is bound to; None is any.
+    """
     assert x.dialect is not None
     assert x.call is not None
-    origins = generation.origins_for(x.dialect.family, x.call.model)
-    if not origins:
-        family = x.dialect.family
+    family, model = x.dialect.family, x.call.model
+    stages = runtime.generation.stages(family, model)
+    if not stages:
         raise CallError(
-            f"no region serves {family!r}", status=404, code="no_region", hint="add it to a region's serves"
+            f"no region serves {family!r} for the model {model!r}",
+            status=404,
+            code="no_region",
+            hint="add it to a region's serves, or to the model's regions",
         )
-    return origins
+    if allowed is not None:
+        # An id that nobody here issued, or whose account is gone, goes to one account and stays there.
+        known = [tuple(t for t in stage if t.origin.account(x.credential) in allowed) for stage in stages]
+        first = stages[0][0].origin.account(x.credential)
+        only = [tuple(t for t in stage if t.origin.account(x.credential) == first) for stage in stages]
+        stages = tuple(stage for stage in known if stage) or tuple(stage for stage in only if stage)
+    return Journey(x, runtime, stages)
+
+
+def client_place(x: Exchange, header: str | None, node: Place | None) -> Place | None:
+    """Return where the client is: a cloud region's name or ``lat,lon`` in the header, else the node's own place."""
+    value = x.header(header.lower().encode()) if header else None
+    if value is None:
+        return node
+    try:
+        return find_place(value)
+    except ValueError:
+        pass
+    lat, _, lon = value.partition(",")
+    try:
+        place = Place(name="", lat=float(lat), lon=float(lon))
+    except ValueError:
+        return node
+    return place if abs(place.lat) <= 90 and abs(place.lon) <= 180 else node
+
+
+class Leg:
+    """One attempt at one region: what it turns out to be is noted here, once, and its place given back."""
+
+    def __init__(self, picked: Picked, regions: Regions, ask: Ask, number: int) -> None:
+        self.target = picked.target
+        self.state = picked.state
+        self.trial = picked.trial
+        self.number = number
+        self._regions = regions
+        self._ask = ask
+        self._started = time.perf_counter()
+        self._began = regions.clock.monotonic()
+        self._answered = self._judged = self._ended = False
+
+    def answered(self) -> None:
+        """The first token, or the whole answer, is there."""
+        if self._answered or self._judged:
+            return
+        self._answered = self._judged = True
+        now, seconds = self._regions.clock.monotonic(), time.perf_counter() - self._started
+        self.state.latency(self.target.model, self._ask.stream).observe(seconds, now)
+        self.state.failures.observe(failed=False, seconds=seconds, now=now)
+        self.state.health.succeed(now, started=self._began, trial=self.trial)
+
+    def failed(self, failure: AttemptFailed) -> None:
+        """The attempt failed, before or after its first token."""
+        now, health = self._regions.clock.monotonic(), self.state.health
+        self._judged = True
+        if failure.elsewhere:
+            health.end_trial()
+            return
+        rests_s = retry_after_s(failure.headers, self._regions.clock.now())
+        if failure.cause == "429" or (failure.cause in ("503", "529") and rests_s is not None):
+            whose = rest_name(self.target.origin, self._ask.credential) if failure.cause == "429" else ""
+            health.rest(now, self.target.sent, whose, int(failure.cause), rests_s)
+        if not is_fault(failure.cause):
+            health.heard(now, trial=self.trial)
+            return
+        self.state.failed += 1
+        self.state.failures.observe(failed=True, seconds=time.perf_counter() - self._started, now=now)
+        health.fail(now, trial=self.trial)
+
+    def end(self) -> None:
+        """Give the place back; a trial that came to nothing is free for the next call."""
+        if self._ended:
+            return
+        self._ended = True
+        if self.trial and not self._judged:
+            self.state.health.end_trial()
+        self._regions.leave(self.target)
+
+
+class Journey:
+    """The regions that one call may still go to: the model's own first, then those of its fallback models."""
+
+    def __init__(self, x: Exchange, runtime: Runtime, stages: Sequence[Sequence[Target]]) -> None:
+        routing = runtime.generation.config.routing
+        self._x = x
+        self._regions = regions = runtime.regions
+        self._stages = [list(stage) for stage in stages]
+        self._routing = routing
+        self._tried: set[str] = set()
+        self._tries = 0  # within the running stage
+        self.attempts = 0
+        self._ask = Ask(
+            stream=x.call is not None and x.call.stream,
+            routing=routing,
+            credential=x.credential,
+            place=client_place(x, routing.client_location_header, runtime.generation.place),
+        )
+        now = regions.clock.monotonic()
+        regions.retries.share = routing.failover.retry_budget
+        regions.retries.count(now)
+        if routing.hedge is not None:
+            regions.hedges.share = routing.hedge.budget
+            regions.hedges.count(now)
+
+    async def next(self, failure: AttemptFailed | None) -> Leg:
+        """Return the next leg, waiting for room if need be. Raise AttemptFailed where the journey ends."""
+        if failure is not None:
+            self._may_go_on(failure)
+        while self._stages:
+            left = self._left()
+            if not left and self._again(failure):
+                await asyncio.sleep(backoff_s(self._tries, self._regions.rng.random()))
+                self._tried.clear()
+                left = self._left()
+            picked = self._regions.pick(left, self._ask) if left else None
+            if isinstance(picked, Picked):
+                return self._set_out(picked)
+            if isinstance(picked, Full):
+                timeout_s = min(target.origin.timeouts.ttft for target in picked.targets)
+                target = await self._regions.wait(picked.targets, timeout_s)
+                if target is not None:
+                    return self._set_out(Picked(target, self._regions.state(target.origin)), entered=True)
+                failure = failure or _full(timeout_s)
+            elif isinstance(picked, Refused):
+                failure = failure or _refused(picked)
+            self._stages.pop(0)
+            self._tried.clear()
+            self._tries = 0
+        raise failure or _never()
+
+    def hedge(self) -> Leg | None:
+        """Return a second leg beside the running one, if another region has room and the budget allows it."""
+        left = self._left()
+        picked = self._regions.pick(left, self._ask) if left else None
+        if not isinstance(picked, Picked):
+            return None
+        if picked.trial:
+            picked.state.health.end_trial()  # a region under suspicion speeds nothing up
+            return None
+        if not self._regions.hedges.spend(self._regions.clock.monotonic()):
+            return None
+        return self._set_out(picked)
+
+    def hedge_after_s(self, leg: Leg) -> float | None:
+        """Return how long to wait for a leg's first token before a second one; None for never."""
+        hedge = self._routing.hedge
+        if hedge is None or self._x.bypass not in _HEDGED_REASONS or not self._left():
+            return None
+        if isinstance(hedge.after, str):
+            quantile = float(hedge.after[1:]) / 100
+            return leg.state.latency(leg.target.model, self._ask.stream).quantile_s(quantile)
+        return hedge.after
+
+    def more(self) -> bool:
+        """Return whether another region could take over."""
+        return len(self._stages) > 1 or bool(self._left())
+
+    def upcoming(self) -> str | None:
+        """Return the name of the region that would be next."""
+        now = self._regions.clock.monotonic()
+        following = [self._left(), *self._stages[1:]]
+        for target in (target for stage in following for target in stage):
+            if self._regions.state(target.origin).health.state(now) == CLOSED:
+                return target.origin.name
+        return None
+
+    def _left(self) -> list[Target]:
+        if not self._stages or self._tries >= self._routing.failover.attempts:
+            return []
+        return [target for target in self._stages[0] if target.origin.name not in self._tried]
+
+    def _may_go_on(self, failure: AttemptFailed) -> None:
+        if failure.elsewhere:
+            return
+        if not retryable(failure.cause, self._routing.failover.retry_on):
+            raise failure
+        possible = self.more() or self._again(failure)
+        if possible and not self._regions.retries.spend(self._regions.clock.monotonic()):
+            raise failure
+
+    def _again(self, failure: AttemptFailed | None) -> bool:
+        """Return whether the same regions may be tried once more: only where a call never reached one."""
+        return failure is not None and failure.cause == "connect" and self._tries < self._routing.failover.attempts
+
+    def _set_out(self, picked: Picked, *, entered: bool = False) -> Leg:
+        if not entered:
+            self._regions.enter(picked.target)
+        if not self.attempts:
+            self._keep_credential_home(picked.target)
+        self._tried.add(picked.target.origin.name)
+        self._tries += 1
+        self.attempts += 1
+        return Leg(picked, self._regions, self._ask, self.attempts)
+
+    def _keep_credential_home(self, first: Target) -> None:
+        """The client's own credential was meant for where the call went first, and goes to no other host."""
+        if not self._x.credential or first.origin.credential is not None or not first.origin.passthrough:
+            return
+        site = first.origin.site
+        self._stages = [
+            [t for t in stage if t.origin.credential is not None or not t.origin.passthrough or t.origin.site == site]
+            for stage in self._stages
+        ]
+        self._stages = [self._stages[0], *(stage for stage in self._stages[1:] if stage)]
+
+
+def _full(timeout_s: float) -> AttemptFailed:
+    error = CallError(
+        f"every region is at its max_concurrency, and none had room within {timeout_s:g} s",
+        status=503,
+        code="regions_full",
+        headers=(("retry-after", "1"),),
+    )
+    return AttemptFailed("full", error)
+
+
+def _refused(refused: Refused) -> AttemptFailed:
+    seconds = max(1, math.ceil(refused.after_s))
+    status = 429 if refused.status == 429 else 503
+    error = CallError(
+        f"every region asked to be left alone; the first is back in {seconds} s",
+        status=status,
+        code="regions_resting",
+        headers=(("retry-after", str(seconds)), ("retry-after-ms", str(math.ceil(refused.after_s * 1000)))),
+    )
+    return AttemptFailed("resting", error)
+
+
+def _never() -> AttemptFailed:
+    error = CallError("no region may be chosen", status=503, code="no_region", hint="all weights left are 0")
+    return AttemptFailed("resting", error)

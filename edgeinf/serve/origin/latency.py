@@ -1,0 +1,76 @@
+"""How fast a region is: a peak-sensitive average of its times, how often it fails, and the quantiles of late.
+
+Peak EWMA after Finagle's load balancer: a slower sample counts in full at once, faster ones bring the average down
+with time, so that a region that stalls is noticed on its first late answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+
+__all__ = ["Failures", "Latency"]
+
+_TAU_S = 10.0
+# A sample counts at least so much, so that under few calls the average still follows.
+_MIN_WEIGHT = 0.05
+_RECENT = 256
+_FAIL_WEIGHT = 0.2
+
+
+class Latency:
+    """The times to the first token (or to the whole answer) of one kind of call at one region, in seconds."""
+
+    __slots__ = ("_recent", "at", "ewma_s")
+
+    def __init__(self) -> None:
+        self.ewma_s: float | None = None
+        self.at = -math.inf
+        self._recent: deque[float] = deque(maxlen=_RECENT)
+
+    def observe(self, seconds: float, now: float) -> None:
+        """Take one measurement."""
+        self._recent.append(seconds)
+        if self.ewma_s is None:
+            self.ewma_s = seconds
+        elif seconds > self.ewma_s:
+            # A peak counts at once, but one freak does not count as if it were ten times worse than all before.
+            self.ewma_s = min(seconds, 4 * self.ewma_s + 0.1)
+        else:
+            weight = max(_MIN_WEIGHT, 1.0 - math.exp(-(now - self.at) / _TAU_S))
+            self.ewma_s += weight * (seconds - self.ewma_s)
+        self.at = now
+
+    def quantile_s(self, q: float, *, at_least: int = 20) -> float | None:
+        """Return a quantile of the latest measurements, None while there are too few."""
+        if len(self._recent) < at_least:
+            return None
+        ordered = sorted(self._recent)
+        return ordered[min(len(ordered) - 1, int(q * len(ordered)))]
+
+
+class Failures:
+    """How likely a call fails, and how long it took to find out; both forgotten with time."""
+
+    __slots__ = ("_at", "_ratio", "waste_s")
+
+    def __init__(self) -> None:
+        self._ratio = 0.0
+        self._at = -math.inf
+        self.waste_s = 0.0
+
+    def ratio(self, now: float) -> float:
+        """Return the chance of failure, 0 to 1; without news it fades, so that the region is tried again."""
+        return self._ratio * math.exp(-max(0.0, now - self._at) / _TAU_S) if self._ratio else 0.0
+
+    def observe(self, *, failed: bool, seconds: float, now: float) -> None:
+        """Take one outcome, and the seconds it took."""
+        if not failed and not self._ratio:
+            return
+        self._ratio = self.ratio(now)
+        self._ratio += _FAIL_WEIGHT * ((1.0 if failed else 0.0) - self._ratio)
+        if self._ratio < 1e-4:
+            self._ratio = 0.0
+        if failed:
+            self.waste_s += 0.5 * (seconds - self.waste_s)
+        self._at = now

@@ -1,0 +1,116 @@
+"""One attempt at one region, or two that race where the first is slow to begin."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+
+from edgeinf.core.errors import CallError
+from edgeinf.serve.exchange import Exchange
+from edgeinf.serve.flight import Flight
+from edgeinf.serve.origin.outgoing import dialect_headers, outgoing
+from edgeinf.serve.runtime import Runtime
+from edgeinf.serve.steps.relay import Attempt, AttemptFailed, Beaten, Recording, relay
+from edgeinf.serve.steps.route import Journey, Leg
+from edgeinf.serve.steps.store import storable
+
+__all__ = ["Try", "run"]
+
+
+class Try(msgspec.Struct, kw_only=True):
+    """What all attempts at one call share. The first to claim it wins; the others are cancelled."""
+
+    x: Exchange
+    flight: Flight
+    runtime: Runtime
+    journey: Journey
+    winner: Leg | None = None
+    running: dict[asyncio.Task[Recording | None], Leg] = {}
+
+    def claim(self, leg: Leg) -> bool:
+        """Let a leg have the flight, unless another has it."""
+        if self.winner is not None:
+            return self.winner is leg
+        self.winner = leg
+        for task, other in self.running.items():
+            if other is not leg:
+                task.cancel()
+        return True
+
+
+async def run(this: Try, leg: Leg) -> tuple[Recording | None, Leg]:
+    """Return what was recorded and which leg brought it. Raise AttemptFailed where none brought an answer."""
+    after_s = this.journey.hedge_after_s(leg)
+    if after_s is None:
+        return await _run(this, leg), leg
+    failure: AttemptFailed | None = None
+    try:
+        _start(this, leg)
+        while this.running:
+            done, _ = await asyncio.wait(this.running, timeout=after_s, return_when=asyncio.FIRST_COMPLETED)
+            after_s = None
+            if not done:
+                second = None if this.winner is not None else this.journey.hedge()
+                if second is not None:
+                    _start(this, second)
+                continue
+            for task in done:
+                ended = this.running.pop(task)
+                try:
+                    return task.result(), ended
+                except AttemptFailed as error:
+                    failure = error
+                except (Beaten, asyncio.CancelledError):
+                    pass
+        assert failure is not None
+        raise failure
+    finally:
+        left = list(this.running)
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+
+
+def _start(this: Try, leg: Leg) -> None:
+    this.running[asyncio.get_running_loop().create_task(_run(this, leg))] = leg
+
+
+async def _run(this: Try, leg: Leg) -> Recording | None:
+    flight = this.flight
+    try:
+        recording = await relay(this.runtime.client, _attempt(this, leg), flight)
+        # What broke after its first token is the region's failure, though the client has part of an answer.
+        if flight.failure is not None:
+            leg.failed(AttemptFailed("bad-answer", flight.failure))
+        elif recording is not None and recording.verdict.error is not None:
+            error = CallError("an error inside the stream", status=502, code="origin_soft_error")
+            leg.failed(AttemptFailed("bad-answer", error))
+        return recording
+    except AttemptFailed as error:
+        leg.failed(error)
+        raise
+    finally:
+        leg.end()
+
+
+def _attempt(this: Try, leg: Leg) -> Attempt:
+    x, target = this.x, leg.target
+    assert x.call is not None
+    assert x.dialect is not None
+    body = x.dialect.upstream_body(x.call)
+    if target.sent != x.call.model:
+        body = {**(x.call.body if body is None else body), "model": target.sent}
+    headers = dialect_headers(target.origin, x.dialect.family, x.headers, this.runtime.generation.forward_headers)
+    raw = x.raw if body is None else msgspec.json.encode(body)
+    return Attempt(
+        origin=target.origin,
+        request=outgoing(target.origin, "POST", x.path, x.query, headers, raw),
+        call=x.call,
+        dialect=x.dialect,
+        hold=this.journey.more(),
+        record=storable(x),
+        claim=lambda: this.claim(leg),
+        answered=leg.answered,
+        upcoming=this.journey.upcoming,
+    )
