@@ -6,7 +6,7 @@ import itertools
 import os
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from edgeinf.core.call import Call, Usage
 from edgeinf.core.dialects.base import Dialect
@@ -14,6 +14,12 @@ from edgeinf.core.key import Form, Key, Scope
 from edgeinf.core.wire.headers import Headers
 from edgeinf.serve.cache.entry import Entry
 from edgeinf.serve.controls import NO_CONTROLS, Controls
+
+if TYPE_CHECKING:
+    from edgeinf.serve.bearers import Bearer
+    from edgeinf.serve.flight import Flight
+    from edgeinf.serve.limits.base import Charge
+    from edgeinf.serve.limits.terms import Term
 
 __all__ = ["ClientGone", "Exchange", "Message", "Receive", "Send"]
 
@@ -35,11 +41,13 @@ class Exchange:
     __slots__ = (
         "_receive",
         "_send",
+        "address",
         "answered_by",
         "attempts",
         "bypass",
         "cache",
         "call",
+        "charges",
         "client",
         "controls",
         "credential",
@@ -47,6 +55,7 @@ class Exchange:
         "entry_age_s",
         "error",
         "first_byte_at",
+        "flight",
         "forms",
         "guard",
         "headers",
@@ -54,14 +63,18 @@ class Exchange:
         "key_id",
         "keys",
         "level",
+        "limit_headers",
         "method",
         "on_end",
         "origin_ms",
         "path",
+        "prompt",
         "query",
         "raw",
         "reason",
         "region",
+        "reserved",
+        "rewritten",
         "saved_ms",
         "scope",
         "stale",
@@ -76,6 +89,7 @@ class Exchange:
         "usd",
         "usd_saved",
         "user",
+        "virtual_key",
     )
 
     def __init__(
@@ -89,6 +103,7 @@ class Exchange:
         self.query = query
         self.headers = headers
         self.client = client
+        self.address = client  # the client's, as far as trusted proxies say
         self._receive = receive
         self._send = send
         self.raw = b""
@@ -96,6 +111,7 @@ class Exchange:
         self.call: Call | None = None
         self.controls: Controls = NO_CONTROLS
         self.credential = ""  # digest of the client's own credential
+        self.virtual_key: Bearer | None = None
         self.key_id: str | None = None
         self.team: str | None = None
         self.user: str | None = None
@@ -105,6 +121,12 @@ class Exchange:
         self.keys: list[Key] = []
         self.bypass: str | None = None
         self.stale: Entry | None = None
+        self.rewritten = False  # the effective body is not the one that came
+        self.prompt: str | None = None  # the version of what was added to the prompt
+        self.charges: list[tuple[Charge, Term]] = []
+        self.reserved = Usage()
+        self.limit_headers: Headers = []
+        self.flight: Flight | None = None  # the one that this call leads
         # What became of it:
         self.cache = "bypass"
         self.tier: str | None = None
@@ -130,6 +152,10 @@ class Exchange:
         """Send the head of the answer."""
         self.status = status
         self.first_byte_at = time.perf_counter()
+        if self.limit_headers:
+            # The client's limits are those of this server; the origin's are about an account that is not the client's.
+            own = {name for name, _ in self.limit_headers}
+            headers = [*(pair for pair in headers if pair[0] not in own), *self.limit_headers]
         await self._send({"type": "http.response.start", "status": status, "headers": headers})
 
     async def write(self, body: bytes, *, more: bool) -> None:

@@ -8,8 +8,11 @@ from edgeinf.core.cacheable import CachePolicy
 from edgeinf.core.config.schema import Config
 from edgeinf.core.key import digest_of
 from edgeinf.core.normalize.levels import LEVELS, Level
+from edgeinf.serve.bearers import Bearers
+from edgeinf.serve.limits.terms import Terms
 from edgeinf.serve.origin.model_map import ModelMap, Target
 from edgeinf.serve.origin.region import Origin, make_origin, place_of
+from edgeinf.serve.price_book import PriceBook
 
 __all__ = ["Generation", "Origin", "make_generation"]
 
@@ -25,6 +28,9 @@ class Generation:
         self.origins = tuple(make_origin(region) for region in config.regions)
         self.place = place_of(config.routing.location)  # where this node stands, for clients that do not say
         self.models = ModelMap(config.models, self.origins)
+        self.bearers = Bearers(config.auth.keys) if config.auth is not None and config.auth.keys else None
+        self.terms = Terms(config.limits) if config.limits else None
+        self.prices = PriceBook(config.prices)
         self.level: Level = LEVELS[config.cache.level]
         self.policy = CachePolicy(
             ttl_s=config.cache.ttl,

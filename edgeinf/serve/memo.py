@@ -12,7 +12,7 @@ import msgspec
 
 from edgeinf.core.call import Call
 from edgeinf.core.eviction import LruTtl
-from edgeinf.core.key import Form, Key
+from edgeinf.core.key import Form, Key, Scope
 from edgeinf.serve.controls import Controls
 from edgeinf.serve.exchange import Exchange
 
@@ -31,6 +31,7 @@ class Remembered(msgspec.Struct, frozen=True):
     forms: list[Form]
     keys: list[Key]
     bypass: str | None
+    scope: Scope
 
 
 class Memo:

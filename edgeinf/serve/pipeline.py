@@ -14,9 +14,11 @@ from edgeinf.serve.exchange import ClientGone, Exchange
 from edgeinf.serve.flight import Flight
 from edgeinf.serve.memo import Remembered
 from edgeinf.serve.runtime import Runtime
-from edgeinf.serve.steps.authenticate import authenticate
+from edgeinf.serve.steps.authenticate import authenticate, narrow_to_user, permit_model
 from edgeinf.serve.steps.coalesce import follow, join_or_launch
+from edgeinf.serve.steps.limit import limit_call, limit_fetch
 from edgeinf.serve.steps.lookup import KEYED_HEADERS, lookup, make_keys
+from edgeinf.serve.steps.price import price
 from edgeinf.serve.steps.read import read_call
 from edgeinf.serve.steps.record import record
 
@@ -38,8 +40,11 @@ async def answer_call(x: Exchange, runtime: Runtime) -> None:
     """Answer one call of a dialect, whatever happens, and record it."""
     try:
         try:
-            authenticate(x, runtime.generation)
+            authenticate(x, runtime.generation, runtime.clock.now())
             understand(x, runtime)
+            assert x.call is not None
+            permit_model(x, x.call.model)
+            await limit_call(x, runtime)
             hits = await lookup(x, runtime.tiers, runtime.clock.now())
             if hits is not None:
                 await replay.send_hit(x, hits, runtime)
@@ -47,6 +52,7 @@ async def answer_call(x: Exchange, runtime: Runtime) -> None:
                 x.cache = "miss"
                 raise CallError("no answer is cached", status=504, code="not_cached")
             else:
+                await limit_fetch(x, runtime)
                 await fetch(x, runtime)
         except CallError as error:
             await replay.send_error(x, error, runtime)
@@ -57,6 +63,7 @@ async def answer_call(x: Exchange, runtime: Runtime) -> None:
     except ClientGone:
         pass
     finally:
+        price(x, runtime.generation.prices, runtime.clock.now())
         x.end()
         record(x, runtime)
 
@@ -68,13 +75,15 @@ def understand(x: Exchange, runtime: Runtime) -> None:
     known = None if name is None else runtime.memo.get(name)
     if known is not None:
         x.call, x.controls, x.level = known.call, known.controls, known.level
-        x.forms, x.keys, x.bypass = known.forms, known.keys, known.bypass
+        x.forms, x.keys, x.bypass, x.scope = known.forms, known.keys, known.bypass, known.scope
         return
     read_call(x)
+    nameless = narrow_to_user(x)
     make_keys(x, generation, runtime.seed)
+    x.bypass = x.bypass or nameless
     assert x.call is not None
     if name is not None:
-        known = Remembered(x.call, x.controls, x.level, x.forms, x.keys, x.bypass)
+        known = Remembered(x.call, x.controls, x.level, x.forms, x.keys, x.bypass, x.scope)
         runtime.memo.put(name, len(x.raw), known)
 
 
@@ -82,9 +91,11 @@ async def fetch(x: Exchange, runtime: Runtime) -> None:
     """Have the origin answer: follow a flight that is under way, or launch one."""
     shared: Flight | None = None
     flight, leads = join_or_launch(x, runtime)
+    x.flight = flight if leads else None
     if not await follow(x, flight, runtime, leads=leads):
         # The answer that was under way turned out to be nobody else's; this call is on its own now.
         shared = flight
     if shared is not None:
         flight, _ = join_or_launch(x, runtime, alone=True)
+        x.flight = flight
         await follow(x, flight, runtime, leads=True)

@@ -14,6 +14,9 @@ from edgeinf.serve.cache.tiers import Tiers
 from edgeinf.serve.fleet.base import Alone, Peers
 from edgeinf.serve.flight import Flight
 from edgeinf.serve.generation import Generation, make_generation
+from edgeinf.serve.limits.base import Limiter
+from edgeinf.serve.limits.estimate import Estimator
+from edgeinf.serve.limits.local import LocalLimiter
 from edgeinf.serve.memo import Memo
 from edgeinf.serve.observe.event_log import EventLog
 from edgeinf.serve.observe.observer import Observer
@@ -46,6 +49,9 @@ class Runtime:
         self.seed = seed
         self.secret = secret
         self.memo = Memo()
+        self.limiter: Limiter = LocalLimiter(clock)
+        self.estimator = Estimator()
+        self.unpriced: set[str] = set()  # models that a budget could not count
         self.regions = Regions(clock)
         self.observer = Observer(secret)
         self.peers: Peers = Alone()
@@ -62,6 +68,7 @@ class Runtime:
         for flight in list(self.flights.values()):
             if flight.task is not None:
                 flight.task.cancel()
+        await self.limiter.aclose()
         await self.tiers.aclose()
         await self.client.aclose()
         self.events.close()

@@ -15,7 +15,10 @@ from edgeinf.serve.origin.region import Origin
 from edgeinf.serve.replay import send_error
 from edgeinf.serve.responses import cache_headers
 from edgeinf.serve.runtime import Runtime
+from edgeinf.serve.steps.account import permit_path
 from edgeinf.serve.steps.authenticate import authenticate
+from edgeinf.serve.steps.limit import limit_call, limit_fetch
+from edgeinf.serve.steps.opaque_model import permitted
 from edgeinf.serve.steps.record import record
 
 __all__ = ["relay_opaque"]
@@ -25,8 +28,11 @@ async def relay_opaque(x: Exchange, runtime: Runtime) -> None:
     """Relay one request to the first region of its family and record it."""
     x.reason = "opaque"
     try:
-        authenticate(x, runtime.generation)
         family = "anthropic" if b"anthropic-version" in x.headers or b"x-api-key" in x.headers else "openai"
+        authenticate(x, runtime.generation, runtime.clock.now())
+        permit_path(x)
+        await limit_call(x, runtime)
+        await limit_fetch(x, runtime)
         origins = runtime.generation.origins_for(family, "") or list(runtime.generation.origins)
         if not origins:
             raise CallError(f"no region serves {family!r}", status=404, code="no_region")
@@ -43,8 +49,12 @@ async def relay_opaque(x: Exchange, runtime: Runtime) -> None:
 
 async def _relay(x: Exchange, runtime: Runtime, origin: Origin, family: str) -> None:
     x.region, x.attempts = origin.name, 1
-    upload = _Upload(x, runtime.generation.config.listen.max_upload)
-    body: bytes | AsyncIterator[bytes] = upload.pieces() if upload.expected else b""
+    listen = runtime.generation.config.listen
+    upload = _Upload(x, listen.max_upload)
+    body: bytes | AsyncIterator[bytes] = b""
+    chooses = x.virtual_key is not None and x.virtual_key.models is not None and x.method not in ("GET", "HEAD")
+    if upload.expected or chooses:
+        body = permitted(x, upload.pieces(), listen.max_body)
     request = outgoing(origin, x.method, x.path, x.query, opaque_headers(origin, family, x.headers), body)
     started = time.perf_counter()
     try:

@@ -1,0 +1,155 @@
+"""How much may this caller use? Reserved before the call, settled with what was used, however it ends.
+
+What hits count against is reserved before the lookup, the rest on the way to the origin. A call that runs on after
+its client left keeps its slot until it ends.
+"""
+
+from __future__ import annotations
+
+import logging
+
+import msgspec
+
+from edgeinf.core.call import Call, Usage
+from edgeinf.serve.exchange import Exchange
+from edgeinf.serve.flight import Flight
+from edgeinf.serve.limits import report
+from edgeinf.serve.limits.base import Charge, Taken
+from edgeinf.serve.limits.estimate import input_bound
+from edgeinf.serve.limits.terms import Term, caller_name, subject
+from edgeinf.serve.runtime import Runtime
+
+__all__ = ["limit_call", "limit_fetch"]
+
+_log = logging.getLogger("edgeinf.limits")
+
+# Where this much of a counter stays free, a bound on the tokens is as good as their count.
+_FAR = 0.5
+# What an answer cut short is taken to have cost where the origin did not say: bytes per token on the wire.
+_BYTES_PER_EVENT = 150
+_BYTES_PER_TOKEN = 4
+
+
+async def limit_call(x: Exchange, runtime: Runtime) -> None:
+    """Reserve what holds for hits as well. Raise CallError 429."""
+    terms = runtime.generation.terms
+    if terms is not None and terms.early:
+        await _reserve(x, terms.early, runtime)
+
+
+async def limit_fetch(x: Exchange, runtime: Runtime) -> None:
+    """Reserve what holds for calls that the cache does not answer. Raise CallError 429, and keep nothing then."""
+    terms = runtime.generation.terms
+    if terms is not None and terms.late:
+        await _reserve(x, terms.late, runtime)
+
+
+async def _reserve(x: Exchange, terms: tuple[Term, ...], runtime: Runtime) -> None:
+    held = [term for term in terms if term.matches(x)]
+    if not held:
+        return
+    if not x.charges:
+        x.on_end.append(lambda ended: _when_over(ended, runtime))
+    charges, taken = await _take(x, held, runtime)
+    if taken.refused is not None:
+        for charge, _ in x.charges:
+            runtime.limiter.settle(x.id, charge, 0.0)
+        x.charges.clear()
+        x.limit_headers = []
+        rejections = runtime.rejections
+        name = charges[taken.refused].limit
+        rejections[name] = rejections.get(name, 0) + 1
+        caller = caller_name(x) if x.key_id is not None or x.credential else "callers without a credential"
+        raise report.refusal(charges, taken, caller)
+    x.charges += zip(charges, held, strict=True)
+    x.limit_headers += report.headers(charges, taken.levels)
+
+
+async def _take(x: Exchange, held: list[Term], runtime: Runtime) -> tuple[list[Charge], Taken]:
+    """Take what the call may use: by a cheap bound far from every limit, by count near one."""
+    by_tokens = x.call is not None and any(term.kind in ("tokens", "budget") for term in held)
+    if not by_tokens:
+        charges = [term.charge(subject(term.per, x, x.address), float(term.kind != "tokens")) for term in held]
+        charges = [msgspec.structs.replace(c, cost=0.0) if c.kind == "budget" else c for c in charges]
+        return charges, await runtime.limiter.take(x.id, charges)
+    assert x.call is not None
+    estimator = runtime.estimator
+    x.reserved = Usage(input_tokens=input_bound(x.call), output_tokens=round(estimator.output(x.call)))
+    charges = await _charges(x, x.call, held, runtime)
+    if any(
+        runtime.limiter.spare(charge) - charge.cost / charge.capacity < _FAR
+        for charge in charges
+        if charge.kind in ("tokens", "budget")
+    ):
+        counted = min(await estimator.exact_input(x.call), x.reserved.input_tokens or 0)
+        x.reserved = msgspec.structs.replace(x.reserved, input_tokens=counted)
+        charges = await _charges(x, x.call, held, runtime)
+    return charges, await runtime.limiter.take(x.id, charges)
+
+
+async def _charges(x: Exchange, call: Call, held: list[Term], runtime: Runtime) -> list[Charge]:
+    costs = {"requests": 1.0, "concurrency": 1.0, "tokens": _total(x.reserved), "budget": 0.0}
+    if any(term.kind == "budget" for term in held):
+        book = runtime.generation.prices
+        await book.ready(call.model)
+        usd = book.usd((call.model,), x.reserved, runtime.clock.now())
+        if usd is None:
+            _say_once(runtime, call.model)
+        costs["budget"] = usd or 0.0
+    return [term.charge(subject(term.per, x, x.address), costs[term.kind]) for term in held]
+
+
+def _say_once(runtime: Runtime, model: str) -> None:
+    if model not in runtime.unpriced and len(runtime.unpriced) < 1000:
+        runtime.unpriced.add(model)
+        _log.warning("no price is known for the model %r, so budgets do not count it; prices names one", model)
+
+
+# --- settling ---
+
+
+def _when_over(x: Exchange, runtime: Runtime) -> None:
+    """Settle now, or when the call to the origin ends that runs on without its client."""
+    flight = x.flight
+    if flight is not None and flight.task is not None and not flight.task.done():
+        flight.task.add_done_callback(lambda _: _settle(x, flight, runtime))
+    else:
+        _settle(x, flight, runtime)
+
+
+def _settle(x: Exchange, flight: Flight | None, runtime: Runtime) -> None:
+    charges, x.charges = x.charges, []
+    shared = x.cache in ("hit", "collapsed", "stale")
+    usage = x.usage if flight is None or shared else _known_usage(x, flight)
+    if x.call is not None and not shared:
+        runtime.estimator.learn(x.call, usage)
+    for charge, term in charges:
+        runtime.limiter.settle(x.id, charge, _actual(x, charge, term, usage, runtime, shared=shared))
+
+
+def _actual(x: Exchange, charge: Charge, term: Term, usage: Usage, runtime: Runtime, *, shared: bool) -> float:
+    if charge.kind == "requests":
+        return charge.cost
+    if charge.kind == "concurrency" or (shared and not term.charges_hits):
+        return 0.0
+    if charge.kind == "tokens":
+        return _total(usage)
+    models = (x.call.model if x.call is not None else None, x.answered_by)
+    return runtime.generation.prices.usd(models, usage, runtime.clock.now()) or 0.0
+
+
+def _known_usage(x: Exchange, flight: Flight) -> Usage:
+    """Return what the call used: as the origin says, or, where an answer was cut, by what arrived of it."""
+    if flight.usage.input_tokens is not None or flight.usage.output_tokens is not None:
+        return flight.usage
+    if not flight.committed and flight.attempts and flight.failure is not None and flight.failure.code == "client_gone":
+        # Given up while the origin was reading: what it read is not free, or leaving early would be a way round.
+        return Usage(input_tokens=x.reserved.input_tokens, output_tokens=0)
+    if not flight.committed or flight.status != 200:
+        return Usage(input_tokens=0, output_tokens=0)
+    size = _BYTES_PER_EVENT if flight.stream else _BYTES_PER_TOKEN
+    return Usage(input_tokens=x.reserved.input_tokens, output_tokens=-(-flight.sent_bytes // size))
+
+
+def _total(usage: Usage) -> float:
+    return float((usage.input_tokens or 0) + (usage.output_tokens or 0))
