@@ -57,9 +57,13 @@ class Wan:
         return ["ip", "netns", "exec", f"{self._prefix}-{host}", *command]
 
     def start(self, host: str, command: Sequence[str]) -> subprocess.Popen[str]:
-        """Start a program on a host; it is ended with the network. Both outputs are pipes."""
+        """Start a program on a host; it is ended with the network. Input and outputs are pipes."""
         process = subprocess.Popen(
-            self.command(host, command), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            self.command(host, command),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         self._running.append(process)
         return process
@@ -120,7 +124,7 @@ def _end(process: subprocess.Popen[str]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait(10)
-    for pipe in (process.stdout, process.stderr):
+    for pipe in (process.stdin, process.stdout, process.stderr):
         if pipe is not None:
             pipe.close()
 
