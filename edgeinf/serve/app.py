@@ -13,6 +13,7 @@ from edgeinf.core.errors import CallError
 from edgeinf.core.wire.headers import Headers
 from edgeinf.serve.admission import admit
 from edgeinf.serve.exchange import ClientGone, Exchange, Message, Receive, Send
+from edgeinf.serve.observe.endpoints import answer_operator, is_operators
 from edgeinf.serve.origin.decoding import inflate_body
 from edgeinf.serve.pipeline import answer_call
 from edgeinf.serve.replay import send_error
@@ -96,6 +97,9 @@ class App:
                 raise _method_not_allowed(x.method, "GET")
             status, body = self._health(x.path)
             await x.answer(status, _JSON, b"" if x.method == "HEAD" else body)
+            return
+        if is_operators(x.path):
+            await answer_operator(x, self.runtime)
             return
         hint = None
         if dialects.for_path("/v1" + x.path) is not None:

@@ -85,7 +85,7 @@
       ["hit-rate", "Hit rate", percent(t.hit_rate), count(t.hits) + " hits, " + count(t.collapsed) + " shared in flight"],
       ["usd-saved", "Saved money", usd(t.usd_saved), usd(t.usd) + " spent"],
       ["seconds-saved", "Saved time", duration(t.seconds_saved), count(t.tokens_saved) + " tokens not computed"],
-      ["errors", "Errors", count(t.errors), count(w.errors) + " in the last " + Math.round(w.seconds / 60) + " min"],
+      ["errors", "Errors", count(t.errors), count(w.errors) + " in the last " + (w.seconds < 60 ? w.seconds + " s" : Math.round(w.seconds / 60) + " min")],
       ["ttft", "First token, median", milliseconds(w.ttft_ms.p50),
         "p95 " + milliseconds(w.ttft_ms.p95) + ", own part " + milliseconds(t.overhead_ms_mean)],
     ];
@@ -112,6 +112,8 @@
       const x = values.length > 1 ? (600 * i) / (values.length - 1) : 600;
       const y = 100 - (95 * value) / top;
       path += (started ? "L" : "M") + x.toFixed(1) + " " + y.toFixed(1);
+      // A value between two unknown ones has no line to be on: a stroke of no length shows as a dot.
+      if (!started && (values[i + 1] ?? null) === null) path += "h0.01";
       started = true;
     });
     return close && path ? path + "L600 100L0 100Z" : path;
@@ -160,8 +162,9 @@
 
   function showCharts() {
     const s = stats.series, keep = Number(byId("span").value) / s.step_s;
-    const cut = (values) => values.slice(-keep);
-    const rate = (values) => cut(values).map((v) => v / s.step_s);
+    // The whole span is drawn, also before the server has been up for that long.
+    const cut = (values) => { const held = values.slice(-keep); return [...Array(keep - held.length).fill(null), ...held]; };
+    const rate = (values) => cut(values).map((v) => (v ?? 0) / s.step_s);
     const perSecond = (v) => v.toFixed(v < 10 ? 1 : 0) + " per second";
     chart("requests", "Requests per second", perSecond,
       [{ name: "requests", values: rate(s.requests) }, { name: "hits", values: rate(s.hits) }]);
