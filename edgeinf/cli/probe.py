@@ -205,31 +205,29 @@ def _say_cost(cost: Estimate, budget_usd: float | None, *, yes: bool, endless: b
         raise typer.Abort
 
 
-def _read_config(file: Path | None, words: list[str]) -> tuple[Config, dict[str, object]] | None:
-    """Return the config and the mapping as written; without targets the usual places are looked at."""
+def _read_config(file: Path | None, words: list[str]) -> tuple[Config, dict[str, str]] | None:
+    """Return the config and its keys' variables; without targets the usual places are looked at."""
     from edgeinf.core.config.load import find, load
+    from edgeinf.probe.targets import key_variables
 
     if words and file is None:
         return None
     path = find(file, os.environ, Path())
     if path is None:
         raise UsageError("nothing to measure", hint="name a target (a URL, aws, openai) or --config FILE")
-    import yaml
-
-    written = yaml.safe_load(path.read_text(encoding="utf-8"))
-    return load(path, env=os.environ), written if isinstance(written, dict) else {}
+    return load(path, env=os.environ), key_variables(path.read_bytes())
 
 
 def _targets(
     words: list[str],
-    settings: tuple[Config, dict[str, object]] | None,
+    settings: tuple[Config, dict[str, str]] | None,
     dialect: str | None,
     model: str,
     keys: list[str],
 ) -> list[Target]:
     from edgeinf.probe.targets import from_arguments, from_config, unique
 
-    found = from_config(settings[0], dialect=dialect, model=model, written=settings[1]) if settings else []
+    found = from_config(settings[0], dialect=dialect, model=model, variables=settings[1]) if settings else []
     if words:
         found += from_arguments(words, dialect=dialect, model=model, keys=keys, environment=os.environ)
     elif keys:

@@ -16,7 +16,7 @@ from edgeinf.probe.values import Target
 if TYPE_CHECKING:
     from edgeinf.core.config.schema import Config, Region
 
-__all__ = ["from_arguments", "from_config", "location_of", "unique"]
+__all__ = ["from_arguments", "from_config", "key_variables", "location_of", "unique"]
 
 
 def from_arguments(
@@ -103,13 +103,9 @@ def unique(targets: Sequence[Target]) -> list[Target]:
 
 
 def from_config(
-    config: Config, *, dialect: str | None, model: str, written: Mapping[str, Any] | None = None
+    config: Config, *, dialect: str | None, model: str, variables: Mapping[str, str] | None = None
 ) -> list[Target]:
-    """Return the regions of a config as targets, each with its own credential.
-
-    ``written`` is the file's own mapping: from it the variable that holds a region's key is known again.
-    """
-    variables = _variables(written or {})
+    """Return the regions of a config as targets, each with its own credential; ``variables`` hold their keys."""
     return [
         Target(
             name=region.name,
@@ -117,7 +113,7 @@ def from_config(
             dialect=DIALECTS[dialect][0] if dialect else _served(region),
             model=_upstream(config, region, model),
             key=_key(region),
-            key_env=variables.get(region.name),
+            key_env=(variables or {}).get(region.name),
             headers=tuple(region.headers.items()),
             location=region.location if isinstance(region.location, str) else None,
             known=True,
@@ -155,11 +151,15 @@ def _upstream(config: Config, region: Region, model: str) -> str:
     return model
 
 
-def _variables(written: Mapping[str, Any]) -> dict[str, str]:
+def key_variables(text: bytes) -> dict[str, str]:
+    """Return the environment variable that holds the key of each region of a config file, by the region's name."""
+    from edgeinf.core.config.source import read_source
+
+    source = read_source(text, "config")
     out = {}
-    for region in written.get("regions") or ():
-        if isinstance(region, Mapping):
-            found = re.fullmatch(r"\$\{(\w+)[^}]*\}", str(region.get("api_key") or ""))
-            if found:
-                out[str(region.get("name"))] = found[1]
+    for number, region in enumerate(source.tree.get("regions") or ()):
+        written = source.raws.get(("regions", number, "api_key"))
+        found = re.fullmatch(r"\$\{(\w+)[^}]*\}", written.text.strip("\"'")) if written else None
+        if found and isinstance(region, Mapping):
+            out[str(region.get("name"))] = found[1]
     return out

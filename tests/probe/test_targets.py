@@ -4,7 +4,7 @@ import pytest
 
 from edgeinf.core.config.load import load
 from edgeinf.core.errors import UsageError
-from edgeinf.probe.targets import from_arguments, from_config, location_of, unique
+from edgeinf.probe.targets import from_arguments, from_config, key_variables, location_of, unique
 from tests.probe.made import target_of
 
 _CONFIG = """
@@ -62,10 +62,8 @@ def test_a_key_that_is_not_set_or_for_nobody_is_wrong_usage():
 def test_regions_of_a_config_bring_their_own_key_model_and_headers(tmp_path: Path):
     (tmp_path / "key.txt").write_text("sk-file-key\n")
     (tmp_path / "edgeinf.yaml").write_text(_CONFIG)
-    import yaml
-
     config = load(tmp_path / "edgeinf.yaml", env={"EAST_KEY": "sk-east-key"})
-    east, claude = from_config(config, dialect=None, model="bot", written=yaml.safe_load(_CONFIG))
+    east, claude = from_config(config, dialect=None, model="bot", variables=key_variables(_CONFIG.encode()))
     assert (east.key, east.key_env, east.model) == ("sk-east-key", "EAST_KEY", "llama-east")
     assert east.headers == (("X-Team", "search"),)
     assert east.location == "us-east-1"
