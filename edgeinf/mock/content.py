@@ -55,7 +55,7 @@ class Content(msgspec.Struct):
 
     @property
     def output_tokens(self) -> int:
-        tools = sum(len(tool.arguments) for tool in self.tools)
+        tools = sum([len(tool.arguments) for tool in self.tools]) if self.tools else 0
         return self.hidden + len(self.reasoning) + len(self.refusal) + len(self.text) + tools
 
 
@@ -63,8 +63,10 @@ def content_of(ask: Ask, shape: Shape, index: int = 0) -> Content:
     """Build what choice ``index`` says, within the request's own token limit."""
     limit = limit_of(ask)
     room = limit if limit is not None else 1 << 40
-    hidden = min(shape.hidden_reasoning, room)
-    reasoning = words(ask.digest ^ 0x5EED, index, min(shape.reasoning, room - hidden), unicode=shape.unicode)
+    hidden = min(shape.hidden_reasoning, room) if shape.hidden_reasoning else 0
+    reasoning: list[str] = []
+    if shape.reasoning:
+        reasoning = words(ask.digest ^ 0x5EED, index, min(shape.reasoning, room - hidden), unicode=shape.unicode)
     room -= hidden + len(reasoning)
     content = Content(reasoning=reasoning, refusal=[], text=[], tools=[], finish="stop", hidden=hidden)
     if shape.refusal is not None:
@@ -127,8 +129,11 @@ def group(tokens: list[str], shape: Shape) -> list[tuple[str, int]]:
 
 def limit_of(ask: Ask) -> int | None:
     """Return the request's own bound on output tokens, whatever its name."""
+    body = ask.json
+    if type(body) is not dict:
+        return None
     for name in ("max_completion_tokens", "max_tokens", "max_output_tokens"):
-        value = ask.field(name)
+        value = body.get(name)
         if isinstance(value, int) and value >= 0:
             return value
     return None

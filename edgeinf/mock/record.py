@@ -104,20 +104,22 @@ class Record:
         """Forget everything; calls that still run are no longer counted when they end."""
         self.calls: deque[Call] = deque(maxlen=self._keep)
         self.total = 0
+        self.posts = 0
         self.paths: Counter[str] = Counter()
         self.active: set[Call] = set()
         self.peak = 0
         self.connections = 0
-        self.refused = 0
 
     def begin(self, call: Call) -> None:
         """Count a call that was received in full."""
         self.calls.append(call)
         self.total += 1
+        self.posts += call.method == "POST"
         self.paths[call.path] += 1
-        self.active.add(call)
-        if len(self.active) > self.peak:
-            self.peak = len(self.active)
+        active = self.active
+        active.add(call)
+        if len(active) > self.peak:
+            self.peak = len(active)
 
     def end(self, call: Call, outcome: str) -> None:
         """Note how a call ended."""

@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable
 
 from edgeinf.core.errors import UsageError
-from edgeinf.mock.dialects.base import Dialect, Memory
+from edgeinf.mock.dialects.base import Dialect, Memory, sse_plan
 from edgeinf.mock.dialects.table import dialect_of
 from edgeinf.mock.faults.context import Context
 from edgeinf.mock.faults.table import apply, reshape
 from edgeinf.mock.plan import schedule
-from edgeinf.mock.script import Script
+from edgeinf.mock.script import Script, Shape
 from edgeinf.mock.select import Choice, Selector
 from edgeinf.mock.values import Ask, Kind, Piece, Plan
 
@@ -48,9 +48,9 @@ class Responder:
             return _error(dialect, 400, f"{error.message}; {error.hint or ''}"), ()
         self._identify(ask, choice)
         shape = reshape(choice.shape, choice.faults) if choice.faults else choice.shape
-        plan = dialect.answer(ask, shape, self.memory)
-        plan.headers = [("x-request-id", f"req_{ask.number:06d}"), ("x-mock-region", ask.region), *plan.headers]
-        plan.headers += choice.headers
+        plan = dialect.answer(ask, shape, self.memory) if not shape.raw else _raw_plan(ask, shape)
+        standard = (("x-request-id", f"req_{ask.number:06d}"), ("x-mock-region", ask.region))
+        plan.headers = [*standard, *plan.headers, *choice.headers]
         if choice.faults:
             apply(Context(plan, ask, shape, dialect, self._selector.rng), choice.faults)
         schedule(plan, choice.timing, shape, self._selector.rng)
@@ -75,6 +75,12 @@ class Responder:
             ask.identity, ask.created = f"{ask.digest:016x}", _FIXED_TIME
         else:
             ask.identity, ask.created = f"{ask.region}{ask.number:06d}{ask.digest:016x}", int(time.time())
+
+
+def _raw_plan(ask: Ask, shape: Shape) -> Plan:
+    if ask.stream:
+        return sse_plan(Piece(Kind.TOKEN, text.encode(), 1) for text in shape.raw)
+    return Plan(pieces=(Piece(Kind.WHOLE, "".join(shape.raw).encode()),))
 
 
 def _error(dialect: type[Dialect], status: int, message: str, kind: str = "invalid_request_error") -> Plan:

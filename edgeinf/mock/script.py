@@ -29,6 +29,7 @@ class Shape:
     tokens: int = 16
     text: str | None = None
     pieces: tuple[str, ...] = ()
+    raw: tuple[str, ...] = ()  # sent as they are: events of a stream, or joined as a whole body
     echo: bool = False
     unicode: bool = False  # words of two to four bytes per character among the others
     sampled: bool = False  # another answer on every call
@@ -52,6 +53,8 @@ class Shape:
     cached_tokens: int = 0
     cache_write_tokens: int = 0
     extra: Mapping[str, Any] = field(default_factory=dict)  # vendor fields beside the dialect's own
+    delta: Mapping[str, Any] = field(default_factory=dict)  # chat: vendor fields in the message, and in one delta
+    blocks: tuple[Mapping[str, Any], ...] = ()  # Anthropic: content blocks that come whole, before the others
     dimensions: int = 8  # width of an embedding if the request names none
     bytes: int = 1024  # size of an opaque or audio body
     polls: int = 1  # background responses: polls until completed

@@ -100,14 +100,18 @@ class Ask(msgspec.Struct):
         if isinstance(self.json, dict):
             self.model = str(self.json.get("model", ""))
             self.stream = self.json.get("stream") is True
-            kept = {k: v for k, v in self.json.items() if k not in UNKEYED}
+            kept = self.json
+            dropped = UNKEYED & kept.keys()
+            if dropped:
+                kept = {k: v for k, v in kept.items() if k not in dropped}
             if b'"cache_control"' in plain:
                 kept = _without_cache_marks(kept)
             source = msgspec.json.encode(kept, order="deterministic")
         self.digest_bytes = len(source)
-        salt = self.number if sampled else 0
-        digest = hashlib.blake2b(source, digest_size=8, salt=salt.to_bytes(8, "little"))
-        self.digest = int.from_bytes(digest.digest(), "big")
+        hasher = hashlib.blake2b(source, digest_size=8)
+        if sampled:
+            hasher.update(self.number.to_bytes(8, "little"))
+        self.digest = int.from_bytes(hasher.digest(), "big")
 
     def _plain(self) -> bytes:
         encoding = self.header(b"content-encoding")
@@ -146,3 +150,10 @@ class Plan(msgspec.Struct):
     bom: bool = False
     effects: list[tuple[str, float]] = []  # ("freeze" | "down", seconds), on the whole origin
     close: bool = False  # close after a complete answer
+
+    @property
+    def plain(self) -> bool:
+        """Whether this is one whole body, now, with nothing special about it."""
+        ordinary = not (self.stream or self.head_s or self.close or self.length_error or self.effects)
+        untouched = self.before is None and self.framing == "auto" and self.status not in (204, 304)
+        return ordinary and untouched and isinstance(self.pieces, tuple) and len(self.pieces) == 1

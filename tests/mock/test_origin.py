@@ -121,3 +121,10 @@ async def test_pipelined_requests_are_answered_in_order(origin: MockOrigin) -> N
 
     assert [call.json["max_tokens"] for call in origin.calls] == list(range(1, 400))
     assert reader is not None
+
+
+async def test_polls_of_health_are_not_counted_as_calls_that_cost(origin: MockOrigin) -> None:
+    await ask(origin, "/v1/models")
+    await ask(origin, "/v1/chat/completions", chat())
+
+    assert (origin.count, origin.record.total, len(origin.calls_to("/models"))) == (1, 2, 1)

@@ -80,3 +80,10 @@ def test_the_names_of_faults_are_reported() -> None:
     ask = Ask("POST", "/v1/chat/completions", "", [], b"{}")
 
     assert responder.plan(ask)[1] == ("gzip", "crlf")
+
+
+def test_an_answer_can_be_given_byte_for_byte() -> None:
+    script = {"answer": {"raw": [": hello\n\n", "data: [DONE]\n\n"]}}
+
+    assert [piece.data for piece in plan(script, stream=True).pieces] == [b": hello\n\n", b"data: [DONE]\n\n"]
+    assert body_of(plan(script)) == b": hello\n\ndata: [DONE]\n\n"

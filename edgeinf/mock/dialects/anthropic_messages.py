@@ -75,6 +75,8 @@ _Deltas = list[tuple[dict[str, Any], int]]
 
 def _blocks(ask: Ask, shape: Shape, content: Content) -> Iterator[tuple[dict[str, Any], dict[str, Any], _Deltas]]:
     """Yield (block as it starts, what the whole block has beyond that, its deltas with their tokens)."""
+    for given in shape.blocks:
+        yield dict(given), {}, []
     if content.reasoning:
         signature = base64.b64encode(ask.digest.to_bytes(8, "big") * 6 + b"\xff\xfe").decode()
         deltas: _Deltas = [

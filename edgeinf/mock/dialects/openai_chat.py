@@ -33,20 +33,20 @@ def answer(ask: Ask, shape: Shape, memory: Memory) -> Plan:
     }
     if shape.usage != "none":
         body["usage"] = usage_of(ask, shape, contents)
-    return whole_plan(merged(body, shape.extra), tokens=max((c.output_tokens for c in contents), default=0))
+    return whole_plan(merged(body, shape.extra), tokens=max([c.output_tokens for c in contents], default=0))
 
 
 def usage_of(ask: Ask, shape: Shape, contents: list[Content]) -> dict[str, Any]:
     """Return the usage object, with its details."""
     prompt = input_tokens(ask, shape)
-    completion = sum(c.output_tokens for c in contents)
+    completion = sum([c.output_tokens for c in contents])
     return {
         "prompt_tokens": prompt,
         "completion_tokens": completion,
         "total_tokens": prompt + completion,
         "prompt_tokens_details": {"cached_tokens": shape.cached_tokens, "audio_tokens": 0},
         "completion_tokens_details": {
-            "reasoning_tokens": sum(c.hidden + len(c.reasoning) for c in contents),
+            "reasoning_tokens": sum([c.hidden + len(c.reasoning) for c in contents]),
             "audio_tokens": 0,
             "accepted_prediction_tokens": 0,
             "rejected_prediction_tokens": 0,
@@ -61,6 +61,8 @@ def _choice(ask: Ask, shape: Shape, index: int, content: Content) -> dict[str, A
         "refusal": "".join(content.refusal) if content.refusal else None,
         "annotations": list(shape.annotations),
     }
+    if shape.delta:
+        message |= shape.delta
     if content.reasoning:
         message[shape.reasoning_field] = "".join(content.reasoning)
     if content.tools:
@@ -141,6 +143,8 @@ def _deltas(ask: Ask, shape: Shape, index: int, content: Content, front: bytes, 
     for text, tokens in group(content.reasoning, shape):
         data = b"%b{%b:%b}%b" % (open_, field, dump(text), close)
         pieces.append(Piece(Kind.TOKEN, data, tokens))
+    if shape.delta:
+        pieces.append(Piece(Kind.TOKEN, open_ + dump(shape.delta) + close))
     for text in content.refusal:
         pieces.append(Piece(Kind.TOKEN, b'%b{"refusal":%b}%b' % (open_, dump(text), close), 1))
     logprobs = bool(ask.field("logprobs"))

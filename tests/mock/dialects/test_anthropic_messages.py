@@ -115,3 +115,14 @@ async def test_tokens_are_counted_on_request(origin: MockOrigin) -> None:
     reply = await ask(origin, "/v1/messages/count_tokens", messages())
 
     assert reply.json["input_tokens"] > 0
+
+
+async def test_blocks_of_any_kind_can_come_first(origin: MockOrigin) -> None:
+    block = {"type": "redacted_thinking", "data": "EmwKAhgB"}
+    origin.use({"answer": {"blocks": [block], "tokens": 1}})
+    data = (await ask(origin, PATH, messages(stream=True))).data
+    whole = (await ask(origin, PATH, messages())).json
+
+    assert whole["content"][0] == block
+    assert next(e["content_block"] for e in data if e["type"] == "content_block_start") == block
+    assert [e["index"] for e in data if e["type"] == "content_block_stop"] == [0, 1]

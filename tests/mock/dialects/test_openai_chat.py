@@ -142,3 +142,13 @@ async def test_the_sdk_accepts_everything_at_once(origin: MockOrigin) -> None:
 
     assert [choice.message.content for choice in final.choices] == ["so", "so"]
     assert [len(choice.message.tool_calls or ()) for choice in final.choices] == [2, 2]
+
+
+async def test_vendor_deltas_are_kept_in_both_shapes(origin: MockOrigin) -> None:
+    details = [{"type": "reasoning.encrypted", "data": "abc"}]
+    origin.use({"answer": {"delta": {"reasoning_details": details}}})
+    whole = (await ask(origin, PATH, chat())).json
+    data = (await ask(origin, PATH, chat(stream=True))).data
+
+    assert whole["choices"][0]["message"]["reasoning_details"] == details
+    assert [c for c in data[:-1] if c["choices"][0]["delta"].get("reasoning_details") == details]
