@@ -131,16 +131,16 @@ class FieldWatch:
         if len(names) > 1 or b"name*" in unfolded.lower():
             raise _bad("a part has more than one name")
         self._state = "value" if names and names[0].strip().lower() == self._field else "data"
-        return end + 4 if self._state == "value" else end + 2
+        return end + 2  # the line end before the data may already be a boundary's own
 
     def _value(self, data: bytes, at: int) -> int | None:
-        end = self._next_mark(data, at - 2)
+        end = self._next_mark(data, at)
         if end is None:
             if len(data) - at > _MOST_VALUE + len(self._mark):
                 raise _bad("the model's name is too long")
             return None
         try:
-            value = data[at:end].decode() if end >= at else ""
+            value = data[at + 2 : end].decode()
         except UnicodeDecodeError:
             raise _bad("the model's name is not text") from None
         self.found = True
