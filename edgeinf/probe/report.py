@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from edgeinf.core.report.cells import format_number
 from edgeinf.core.report.tree import Axis, Cell, Chart, Column, Part, Point, Section, Series, Table, Text
-from edgeinf.probe.figures import DEFINITIONS
+from edgeinf.probe.figures import DEFINITIONS, figures
 from edgeinf.probe.gate import Gate
 from edgeinf.probe.outcome import Outcome, phase_of
 from edgeinf.probe.stats import Figure, Measured
@@ -14,6 +15,7 @@ __all__ = ["explain", "report"]
 
 _TONES = {"pass": "good", "fail": "bad", "inconclusive": "warning"}
 _QUANTILES = ("p90", "p95", "p99")
+_DRAWN = 8  # targets whose rounds are drawn: more lines than colours say nothing
 
 
 def report(outcome: Outcome, *, definitions: bool = False) -> Section:
@@ -117,27 +119,44 @@ def _main(outcome: Outcome) -> Section:
 
 
 def _bounds(found: Figure) -> str | None:
-    return None if found.low is None or found.high is None else f"{found.low:.1f} to {found.high:.1f}"
+    if found.low is None or found.high is None:
+        return None
+    return f"{format_number(found.low)} to {format_number(found.high)}"
 
 
 def _spread(outcome: Outcome) -> Iterable[Part]:
+    """Show medians against each other where there is more than one, and every round in its place."""
     phase = phase_of(outcome.plan)
-    if len(outcome.ranking) < 2:
-        return []
+    head = outcome.ranking[0].figure if outcome.ranking else "ttft_ms"
     points = []
     for ranked in outcome.ranking:
-        found = _shown(outcome.measured[ranked.name], phase).get(ranked.figure)
+        found = _shown(outcome.measured[ranked.name], phase).get(head)
         if found is not None and found.median is not None:
             points.append(Point(x=ranked.name, y=found.median, low=found.low, high=found.high))
-    head = outcome.ranking[0].figure
-    return [
-        Chart(
+    if len(points) > 1:
+        yield Chart(
             title=f"median {head} with one-sided 95 % bounds",
             kind="intervals",
             y=Axis(title=head, unit="ms"),
             series=(Series(name=phase, points=tuple(points)),),
         )
-    ]
+    rounds = tuple(
+        Series(name=ranked.name, points=_per_round(outcome, ranked.name, head)) for ranked in outcome.ranking[:_DRAWN]
+    )
+    if any(len(series.points) > 1 for series in rounds):
+        yield Chart(
+            title=f"{head} by round",
+            kind="line",
+            series=rounds,
+            x=Axis(title="round"),
+            y=Axis(title=head, unit="ms"),
+        )
+
+
+def _per_round(outcome: Outcome, name: str, figure: str) -> tuple[Point, ...]:
+    phase = phase_of(outcome.plan)
+    made = [a for a in outcome.attempts[name] if a.phase == phase]
+    return tuple(Point(x=a.round, y=figures(a).get(figure) if a.ok else None) for a in made)
 
 
 def _phases(outcome: Outcome) -> Iterable[Part]:

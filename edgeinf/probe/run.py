@@ -26,6 +26,8 @@ from edgeinf.probe.values import Attempt, Target
 
 __all__ = ["Run", "list_models", "run_rounds"]
 
+_FINAL = ("dns", "tls", "redirect", "auth", "client_error")  # what no further attempt would change
+
 
 class Run:
     """The clients of all targets, what each is asked, and every attempt so far."""
@@ -49,6 +51,7 @@ class Run:
         self.notes: list[str] = []
         self.spent_usd = 0.0
         self.stopped: str | None = None
+        self.asked_again = [target.name for target in targets]
         self.on_attempt = on_attempt
         self._prices = prices
         self._budget_usd = budget_usd
@@ -89,7 +92,10 @@ class Run:
         if silent and self.asked[name].max_tokens == FEW_TOKENS:
             self.notes.append(f"{name}: nothing visible in {FEW_TOKENS} tokens, so {MORE_TOKENS} are asked for")
             self.asked[name] = msgspec.structs.replace(self.asked[name], max_tokens=MORE_TOKENS)
-            self._preflight(name)
+            attempt = self._preflight(name)
+        if attempt.error in _FINAL:
+            self.notes.append(f"{name}: not asked again, it would only refuse again ({attempt.error})")
+            self.asked_again.remove(name)
 
     def _preflight(self, name: str) -> Attempt:
         request = make_request(self.targets[name], self.asked[name], self._rng)
@@ -111,7 +117,9 @@ class Run:
 
 def run_rounds(run: Run, rounds: Iterator[int]) -> None:
     """Make the plan's attempts, one at a time, until they end or the budget is spent."""
-    for step in steps(run.plan, list(run.targets), rounds):
+    if not run.asked_again:
+        return
+    for step in steps(run.plan, run.asked_again, rounds):
         if run.stopped:
             return
         if step.wait_s:

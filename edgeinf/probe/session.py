@@ -39,7 +39,7 @@ class Session:
             if rate is None:
                 run_rounds(self.run, rounds)
             else:
-                for name in self.run.targets:
+                for name in self.run.asked_again:
                     if not self.run.stopped:
                         self._loads.append(run_load(self.run, name, rate))
         except KeyboardInterrupt:

@@ -4,6 +4,7 @@ import pytest
 
 from edgeinf.core.errors import UsageError
 from edgeinf.mock import ThreadedOrigin
+from edgeinf.probe.figures import figures
 from edgeinf.probe.plan import Plan
 from edgeinf.probe.request import Asked
 from edgeinf.probe.run import Run, list_models, run_rounds
@@ -78,3 +79,26 @@ def test_the_models_of_a_target_are_listed_or_it_says_why_not():
         with pytest.raises(UsageError, match="refuses the credential"):
             list_models(target_of(origin.url), _ROUTE)
     assert list_models(target_of(origin.url), _ROUTE) == []
+
+
+def test_a_target_that_refuses_for_good_is_asked_once():
+    with ThreadedOrigin({"fault": "401"}) as closed, ThreadedOrigin({}) as open_:
+        run = _go([target_of(closed.url, name="closed"), target_of(open_.url, name="open")], Plan(rounds=8))
+        assert (closed.count, open_.count) == (1, 11)
+    assert "not asked again" in run.notes[0]
+
+
+def test_a_parameter_that_a_server_does_not_know_is_left_out():
+    known = {"when": {"contains": "max_completion_tokens"}, "fault": "400;message=unknown max_completion_tokens"}
+    with ThreadedOrigin({"rules": [known]}) as origin:
+        run = _go([target_of(origin.url, model="gpt-5")], Plan(rounds=2))
+        assert origin.calls[-1].json["max_tokens"] == 16
+    assert [a.error for a in run.attempts][:2] == ["client_error", None]
+
+
+def test_a_step_of_the_wall_clock_changes_no_duration(monkeypatch):
+    wall = itertools.cycle([1e9, 2e9, 0.0])
+    monkeypatch.setattr("edgeinf.probe.sample.time.time", lambda: next(wall))
+    with ThreadedOrigin({"ttft": "10ms"}) as origin:
+        run = _go([target_of(origin.url)], Plan(rounds=4))
+    assert all(9 < figures(a)["ttft_ms"] < 1000 for a in run.attempts)
