@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["MASK", "looks_like_secret", "redact"]
+__all__ = ["MASK", "looks_like_secret", "redact", "redact_in_place"]
 
 MASK = "***"
 
@@ -35,6 +35,19 @@ def redact(text: str) -> str:
     text = _USERINFO.sub(rf"\g<1>{MASK}\g<2>", text)
     text = _LABELLED.sub(rf"\g<1>{MASK}", text)
     return _SECRET.sub(MASK, text)
+
+
+def redact_in_place(text: str) -> str:
+    """Return ``text`` with every credential in it overwritten by as many ``*``, so that columns stay where they are."""
+
+    def starred(found: re.Match[str]) -> str:
+        groups = found.groups()
+        head, tail = (groups[0], groups[1] if len(groups) > 1 else "") if groups else ("", "")
+        return head + "*" * (len(found[0]) - len(head) - len(tail)) + tail
+
+    for pattern in (_BEARER, _USERINFO, _LABELLED, _SECRET):
+        text = pattern.sub(starred, text)
+    return text
 
 
 def looks_like_secret(value: str) -> bool:

@@ -116,7 +116,7 @@ def _matching(pattern: str, what: str, example: str) -> Callable[[Any, Path], st
     return read
 
 
-_HOST = r"(?:[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?\.?|\[[0-9A-Fa-f:.]+(?:%25[A-Za-z0-9]+)?\])"
+_HOST = r"(?:\w(?:[\w.-]*\w)?\.?|\[[0-9A-Fa-f:.]+(?:%25[A-Za-z0-9]+)?\])"
 _AUTHORITY = rf"(?:[^@/?#\s]*@)?{_HOST}(?::(?P<port>\d{{1,5}}))?"
 _HTTP = re.compile(rf"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://{_AUTHORITY}(?P<rest>[/?#][^\s]*)?")
 _REDIS = re.compile(rf"(?:rediss?://{_AUTHORITY}(?:/\d*)?|unix://(?:[^@/\s]*@)?/[^\s?]+)(?:\?[^\s#]*)?")

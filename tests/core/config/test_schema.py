@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import dataclasses
+import typing
 from pathlib import Path
 
 import pytest
 
-from edgeinf.core.config.schema import DEFAULT_REGIONS, SECTIONS, Config, Listen
+from edgeinf.core.cacheable import BYPASS_REASONS
+from edgeinf.core.config.schema import DEFAULT_REGIONS, SECTIONS, Allowance, Config, Listen
 from tests.core.config.kit import look
 
 EXAMPLE = """\
@@ -132,3 +134,8 @@ def test_the_published_example_is_accepted(shared_data: Path, tmp_path: Path) ->
     text = (shared_data.parent / "design" / "edgeinf.example.yaml").read_text()
     seen = look(text, tmp_path, env=None)
     assert {d.code for d in seen.errors} <= {"E351", "E109"}
+
+
+def test_what_may_be_allowed_is_what_a_dialect_may_give_as_a_reason() -> None:
+    decided_elsewhere = {"opaque", "temperature", "no-user"}
+    assert set(typing.get_args(Allowance)) == set(BYPASS_REASONS) - decided_elsewhere

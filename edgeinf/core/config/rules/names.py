@@ -21,8 +21,7 @@ _NAMED: tuple[tuple[tuple[str, ...], str, str], ...] = (
 def _duplicates(facts: Facts) -> Iterator[Finding]:
     for path, key, what in _NAMED:
         seen: dict[str, KeyPath] = {}
-        for item_path, item in facts.items(*path):
-            name = getattr(item, key)
+        for item_path, name in facts.names(*path, key=key) or ():
             here = (*item_path, key)
             if name in seen:
                 yield Finding(

@@ -1,0 +1,73 @@
+"""Read the files that a command line names: paths, globs, ``-``, and what gzip or zstd has packed."""
+
+from __future__ import annotations
+
+import glob
+import sys
+from pathlib import Path
+
+from edgeinf.core.config.load import NAMES
+from edgeinf.core.config.source import MAX_BYTES
+from edgeinf.core.errors import UsageError
+
+__all__ = ["expand", "read"]
+
+
+def expand(names: list[str]) -> list[str]:
+    """Return the paths that ``names`` mean, in order. Raise UsageError for one that means none."""
+    found: list[str] = []
+    for name in names:
+        path = Path(name)
+        if name == "-" or path.is_file():
+            found.append(name)
+        elif path.is_dir():
+            inside = [str(path / each) for each in NAMES if (path / each).is_file()]
+            if not inside:
+                raise UsageError(f"there is no {NAMES[0]} in {name}", hint="name the file")
+            found.append(inside[0])
+        elif glob.has_magic(name) and (matches := sorted(glob.glob(name, recursive=True))):
+            found.extend(match for match in matches if Path(match).is_file())
+        elif path.exists():  # a pipe: <(command)
+            found.append(name)
+        else:
+            raise UsageError(f"there is no file {name}", hint="edgeinf init writes one")
+    return found
+
+
+def read(name: str) -> bytes:
+    """Return a file's content, unpacked, cut beyond what a config may hold. Raise UsageError if it cannot be read."""
+    try:
+        if name == "-":
+            data = sys.stdin.buffer.read(MAX_BYTES + 1)
+        else:
+            with open(name, "rb") as file:
+                data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"cannot read {name}: {(error.strerror or str(error)).lower()}") from None
+    try:
+        return _unpacked(data)
+    except (OSError, EOFError, ValueError):
+        raise UsageError(f"cannot unpack {name}: the file is damaged") from None
+
+
+def _unpacked(data: bytes) -> bytes:
+    import io
+
+    if data[:2] == b"\x1f\x8b":
+        import gzip
+        import zlib
+
+        try:
+            with gzip.open(io.BytesIO(data)) as packed:
+                return packed.read(MAX_BYTES + 1)
+        except zlib.error as error:
+            raise ValueError(str(error)) from None
+    if data[:4] == b"\x28\xb5\x2f\xfd":
+        import zstandard
+
+        try:
+            with zstandard.ZstdDecompressor().stream_reader(io.BytesIO(data)) as stream:
+                return stream.read(MAX_BYTES + 1)
+        except zstandard.ZstdError as error:
+            raise ValueError(str(error)) from None
+    return data

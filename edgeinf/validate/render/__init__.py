@@ -1,0 +1,1 @@
+"""A report as text, one form per file; each is a pure function."""

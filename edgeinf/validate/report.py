@@ -1,0 +1,58 @@
+"""The findings about some files, as renderers get them: nothing in here shows a secret."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from edgeinf.core.config.diagnostic import Diagnostic, KeyPath, Severity
+from edgeinf.core.config.source import Source
+from edgeinf.core.redact import redact_in_place
+
+__all__ = ["FileReport", "Report", "safe_lines"]
+
+_SECRET_KEYS = ("api_key", "key_secret", "master_key", "token", "password")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileReport:
+    """One file: its name, its findings by position, its lines with credentials overwritten, its variables."""
+
+    name: str
+    diagnostics: tuple[Diagnostic, ...] = ()
+    lines: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+    kind: str = "edgeinf"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """All files of one run."""
+
+    files: tuple[FileReport, ...] = ()
+
+    def count(self, severity: Severity) -> int:
+        """Return how many findings have this severity."""
+        return sum(d.severity == severity for file in self.files for d in file.diagnostics)
+
+
+def safe_lines(source: Source) -> tuple[str, ...]:
+    """Return the file's lines with whatever is, or stands where, a credential overwritten; columns stay."""
+    lines = [list(redact_in_place(line)) for line in source.lines()]
+    for path, site in source.sites.items():
+        if _is_secret(path) and not _refers(source, path):
+            for number in range(site.value.line, min(site.value.end_line, len(lines)) + 1):
+                line = lines[number - 1]
+                start = site.value.column - 1 if number == site.value.line else 0
+                end = site.value.end_column - 1 if number == site.value.end_line else len(line)
+                line[start:end] = ["*" if not c.isspace() else c for c in line[start:end]]
+    return tuple("".join(line) for line in lines)
+
+
+def _is_secret(path: KeyPath) -> bool:
+    names = [part.lower() for part in path if isinstance(part, str)]
+    return bool(names) and (names[-1] in _SECRET_KEYS or ("headers" in names[:-1] and "auth" in names[-1]))
+
+
+def _refers(source: Source, path: KeyPath) -> bool:
+    raw = source.raws.get(path)
+    return raw is not None and raw.text.startswith("${") and raw.text.endswith("}") and ":-" not in raw.text
