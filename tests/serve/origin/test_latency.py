@@ -1,0 +1,58 @@
+"""What a region's times say."""
+
+from __future__ import annotations
+
+import pytest
+
+from edgeinf.serve.origin.latency import Failures, Latency
+
+
+def test_a_peak_counts_at_once_and_fades_with_time():
+    latency = Latency()
+    for second in range(10):
+        latency.observe(0.1, second)
+    latency.observe(0.5, 10)
+    assert latency.ewma_s == pytest.approx(0.5)
+    for second in range(11, 61):
+        latency.observe(0.1, second)
+    assert latency.ewma_s == pytest.approx(0.1, rel=0.05)
+
+
+def test_one_freak_is_bounded():
+    latency = Latency()
+    latency.observe(0.1, 0)
+    latency.observe(60.0, 1)
+    assert latency.ewma_s == pytest.approx(0.5)
+
+
+def test_many_calls_at_one_instant_still_move_the_average():
+    latency = Latency()
+    latency.observe(1.0, 0)
+    for _ in range(200):
+        latency.observe(0.1, 0)
+    assert latency.ewma_s == pytest.approx(0.1, rel=0.01)
+
+
+def test_quantiles_need_enough_and_are_of_the_latest():
+    latency = Latency()
+    for number in range(19):
+        latency.observe(number, number)
+    assert latency.quantile_s(0.5) is None
+    for number in range(1000):
+        latency.observe(number % 100, 20 + number)
+    assert latency.quantile_s(0.95) == pytest.approx(95, abs=2)
+
+
+def test_failures_rise_fast_and_are_forgotten():
+    failures = Failures()
+    for second in range(10):
+        failures.observe(failed=True, seconds=3.0, now=second)
+    assert failures.ratio(10) > 0.5
+    assert failures.waste_s == pytest.approx(3.0, rel=0.01)
+    assert failures.ratio(100) < 0.001
+
+
+def test_a_region_that_never_failed_costs_nothing_to_watch():
+    failures = Failures()
+    failures.observe(failed=False, seconds=1.0, now=5)
+    assert failures.ratio(5) == 0.0
