@@ -18,6 +18,10 @@ COMMANDS: dict[str, str] = {
     "analyze": "replay a log and say what a cache would bring, and what keeps equal questions apart",
     "replay": "send a log at a running server, in order",
     "probe": "measure regions with honest uncertainty, gate a release on it, recommend one",
+    "validate": "say everything that is wrong or doubtful about a config",
+    "init": "write a commented config, from what the machine has or from another tool's",
+    "schema": "print the JSON Schema of the config, for editors",
+    "doctor": "check this machine: config, port, folders, limits, what is reachable",
     "mock": "run a scripted origin with regions, delays and faults",
 }
 

@@ -39,7 +39,7 @@ def safe_lines(source: Source) -> tuple[str, ...]:
     """Return the file's lines with whatever is, or stands where, a credential overwritten; columns stay."""
     lines = [list(redact_in_place(line)) for line in source.lines()]
     for path, site in source.sites.items():
-        if _is_secret(path) and not _refers(source, path):
+        if _is_secret(path) and not _refers(source, path, lines[site.value.line - 1 :][:1], site.value.column):
             for number in range(site.value.line, min(site.value.end_line, len(lines)) + 1):
                 line = lines[number - 1]
                 start = site.value.column - 1 if number == site.value.line else 0
@@ -53,6 +53,9 @@ def _is_secret(path: KeyPath) -> bool:
     return bool(names) and (names[-1] in _SECRET_KEYS or ("headers" in names[:-1] and "auth" in names[-1]))
 
 
-def _refers(source: Source, path: KeyPath) -> bool:
+def _refers(source: Source, path: KeyPath, line: list[list[str]], column: int) -> bool:
+    """Return whether what stands there is only the name of a variable."""
+    if line and "".join(line[0])[column - 1 :].lstrip("\"'").startswith("os.environ/"):
+        return True
     raw = source.raws.get(path)
     return raw is not None and raw.text.startswith("${") and raw.text.endswith("}") and ":-" not in raw.text
