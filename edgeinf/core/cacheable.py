@@ -31,6 +31,7 @@ BYPASS_REASONS: dict[str, str] = {
     "advisor": "the origin asks another model",
     "mcp": "the origin calls tools of other servers",
     "shell": "the origin runs commands",
+    "hosted-tool": "the origin may run a tool of a type that is not known here",
     "url-inputs": "an input is named by URL, and what is there may change",
     "opaque": "this path is relayed as it is",
     "temperature": "sampled above cache.max_temperature",

@@ -13,7 +13,18 @@ import msgspec
 from edgeinf.core.call import Call
 from edgeinf.core.dialects.anthropic_folding import fold_events, unfold_message
 from edgeinf.core.dialects.anthropic_watching import MessagesWatcher, read_usage, unfit_stop
-from edgeinf.core.dialects.base import Rewrite, Verdict, as_object, require, soft_error, str_or_none
+from edgeinf.core.dialects.base import (
+    Defaults,
+    Rewrite,
+    Verdict,
+    as_object,
+    require,
+    require_messages,
+    require_stream,
+    soft_error,
+    str_or_none,
+)
+from edgeinf.core.dialects.hosted import hosted_tools
 from edgeinf.core.errors import CallError
 from edgeinf.core.wire.canonical import JsonObject
 from edgeinf.core.wire.sse import Event
@@ -23,22 +34,12 @@ __all__ = ["DIALECT"]
 _UNKEYED = frozenset({"stream", "metadata", "cache_control"})
 _KEYED = frozenset(
     {
-        "max_tokens", "messages", "model", "container", "context_management", "fallbacks", "inference_geo",
-        "mcp_servers", "output_config", "output_format", "service_tier", "speed", "stop_sequences", "system",
-        "temperature", "thinking", "tool_choice", "tools", "top_k", "top_p", "betas",
+        "max_tokens", "messages", "model", "betas", "billing_policy", "compaction", "container", "context_management",
+        "diagnostics", "fallback_credit_token", "fallbacks", "inference_geo", "mcp_servers", "output_config",
+        "output_format", "service_tier", "speed", "stop_sequences", "system", "temperature", "thinking", "thread",
+        "tool_choice", "tools", "top_k", "top_p", "user_profile_id", "workspace_id",
     }
 )  # fmt: skip
-
-# Tool types that the origin itself runs, by the start of their name, and the reason under which they bypass.
-_HOSTED_TOOLS = {
-    "web_search": "web-search",
-    "web_fetch": "web-fetch",
-    "code_execution": "code-execution",
-    "computer": "computer-use",
-    "mcp": "mcp",
-    "tool_search": "tool-search",
-    "advisor": "advisor",
-}
 
 _ERROR_TYPES = {
     400: "invalid_request_error",
@@ -53,7 +54,7 @@ _ERROR_TYPES = {
 }
 
 
-class AnthropicMessages:
+class AnthropicMessages(Defaults):
     """The messages dialect."""
 
     name = "anthropic-messages"
@@ -64,17 +65,8 @@ class AnthropicMessages:
 
     def read(self, path: str, query: str, body: JsonObject) -> Call:
         model = require(body, "model", str, "a text")
-        messages = require(body, "messages", list, "a list")
-        for number, message in enumerate(messages):
-            if not isinstance(message, dict) or not isinstance(message.get("role"), str):
-                raise CallError(
-                    f"messages[{number}] must be an object with a role",
-                    code="invalid_value",
-                    param="messages",
-                )
-        stream = body.get("stream")
-        if stream is not None and not isinstance(stream, bool):
-            raise CallError("'stream' must be true or false", code="invalid_value", param="stream")
+        require_messages(body)
+        stream = require_stream(body)
         limit = body.get("max_tokens")
         return Call(
             dialect=self.name,
@@ -82,7 +74,7 @@ class AnthropicMessages:
             query=query,
             model=model,
             body=body,
-            stream=bool(stream),
+            stream=stream,
             user=str_or_none(as_object(body.get("metadata")).get("user_id")),
             max_output_tokens=limit if isinstance(limit, int) else None,
         )
@@ -103,20 +95,14 @@ class AnthropicMessages:
         reasons = []
         if body.get("container") is not None:
             reasons.append("container")
+        if body.get("thread") is not None:
+            reasons.append("conversation")
         if body.get("mcp_servers"):
             reasons.append("mcp")
-        tools = body.get("tools")
-        for tool in tools if isinstance(tools, list) else ():
-            kind = as_object(tool).get("type")
-            for start, reason in _HOSTED_TOOLS.items():
-                if isinstance(kind, str) and kind.startswith(start):
-                    reasons.append(reason)
-        if any(_url_source(message.get("content")) for message in body["messages"]):
+        reasons += hosted_tools(body.get("tools"))
+        if any(_url_source(message.get("content")) for message in body["messages"]) or _url_source(body.get("system")):
             reasons.append("url-inputs")
         return list(dict.fromkeys(reasons))
-
-    def upstream_body(self, call: Call) -> JsonObject | None:
-        return None
 
     def watch(self, call: Call) -> MessagesWatcher:
         return MessagesWatcher()
@@ -141,15 +127,6 @@ class AnthropicMessages:
     def unfold(self, body: bytes) -> list[Event]:
         return unfold_message(body)
 
-    def renders(self, call: Call, chunk: bytes) -> bool:
-        return False
-
-    def render_event(self, call: Call, event: Event) -> Event | None:
-        return event
-
-    def render_whole(self, call: Call, body: bytes) -> bytes:
-        return body
-
     def error_body(self, error: CallError, request_id: str) -> bytes:
         kind = _ERROR_TYPES.get(error.status, "api_error" if error.status >= 500 else "invalid_request_error")
         message = error.message if error.hint is None else f"{error.message} ({error.hint})"
@@ -165,7 +142,7 @@ class AnthropicMessages:
 
 
 def _unmarked(blocks: Any) -> Any:
-    """Return blocks without their cache marks, which change the price and not the answer; nested results too."""
+    """Return blocks without their cache marks, which change the price and not the answer; nested blocks too."""
     if not isinstance(blocks, list):
         return blocks
     unmarked = []
@@ -174,6 +151,9 @@ def _unmarked(blocks: Any) -> Any:
             block = {k: v for k, v in block.items() if k != "cache_control"} if "cache_control" in block else block
             if isinstance(block.get("content"), list):
                 block = {**block, "content": _unmarked(block["content"])}
+            source = block.get("source")
+            if isinstance(source, dict) and isinstance(source.get("content"), list):
+                block = {**block, "source": {**source, "content": _unmarked(source["content"])}}
         unmarked.append(block)
     return unmarked
 
@@ -191,7 +171,8 @@ def _url_source(blocks: Any) -> bool:
         return False
     for block in blocks:
         block = as_object(block)
-        if as_object(block.get("source")).get("type") == "url" or _url_source(block.get("content")):
+        source = as_object(block.get("source"))
+        if source.get("type") == "url" or _url_source(block.get("content")) or _url_source(source.get("content")):
             return True
     return False
 

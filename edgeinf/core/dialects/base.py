@@ -20,12 +20,15 @@ __all__ = [
     "ERROR",
     "NOTHING",
     "TOKEN",
+    "Defaults",
     "Dialect",
     "Rewrite",
     "Verdict",
     "Watcher",
     "as_object",
     "require",
+    "require_messages",
+    "require_stream",
     "soft_error",
     "str_or_none",
 ]
@@ -128,6 +131,26 @@ class Dialect(Protocol):
         """Return a whole answer with the asker's own echoed fields."""
         ...
 
+    def split_call(self, call: Call, wanted: Sequence[int]) -> JsonObject:
+        """Return the body that asks the origin for these parts of the call only; ``wanted`` numbers its Keys."""
+        ...
+
+    def split_answer(self, call: Call, body: bytes) -> list[bytes]:
+        """Return one storable answer per part that the call asked for. Raise ValueError where they do not match."""
+        ...
+
+    def join_answers(self, call: Call, parts: Sequence[bytes]) -> bytes:
+        """Return the whole answer to a call from one stored answer per Key, in their order, as this asker wants it."""
+        ...
+
+    def pinned(self, call: Call) -> bool:
+        """Return whether the origin keeps the answer under an id, so that only one origin credential may share it."""
+        ...
+
+    def answer_id(self, body: bytes) -> str | None:
+        """Return the id under which the origin keeps a whole answer, if it does."""
+        ...
+
     def error_body(self, error: CallError, request_id: str) -> bytes:
         """Return the dialect's error document."""
         ...
@@ -135,6 +158,61 @@ class Dialect(Protocol):
     def error_events(self, error: CallError, request_id: str, *, started: bool) -> bytes:
         """Return raw events that end a stream with an error, in the form this dialect's clients raise on."""
         ...
+
+
+class Defaults:
+    """What holds for most dialects: one Key, one answer, nothing to render, no stream. Inherit and override.
+
+    A call whose parts have Keys of their own (an embeddings request with a list) is served like this: look up every
+    Key; send ``split_call(call, missing)``; store each of ``split_answer`` of the answer, read as a call of that body,
+    under its Key; answer with ``join_answers`` of all parts.
+    """
+
+    def upstream_body(self, call: Call) -> JsonObject | None:
+        return None
+
+    def watch(self, call: Call) -> Watcher:
+        return _NoStream()
+
+    def fold(self, events: Sequence[Event]) -> bytes:
+        raise ValueError("this dialect has no streams")
+
+    def unfold(self, body: bytes) -> list[Event]:
+        raise ValueError("this dialect has no streams")
+
+    def renders(self, call: Call, chunk: bytes) -> bool:
+        return False
+
+    def render_event(self, call: Call, event: Event) -> Event | None:
+        return event
+
+    def render_whole(self, call: Call, body: bytes) -> bytes:
+        return body
+
+    def split_call(self, call: Call, wanted: Sequence[int]) -> JsonObject:
+        return self.upstream_body(call) or call.body
+
+    def split_answer(self, call: Call, body: bytes) -> list[bytes]:
+        return [body]
+
+    def join_answers(self, call: Call, parts: Sequence[bytes]) -> bytes:
+        return self.render_whole(call, parts[0])
+
+    def pinned(self, call: Call) -> bool:
+        return False
+
+    def answer_id(self, body: bytes) -> str | None:
+        return None
+
+
+class _NoStream:
+    """Follows a stream where none belongs; nothing of it is stored."""
+
+    def feed(self, event: Event) -> int:
+        return TOKEN | ANSWER
+
+    def verdict(self) -> Verdict:
+        return Verdict(unfit="a stream where none belongs")
 
 
 def require(body: JsonObject, field: str, kinds: type | tuple[type, ...], wanted: str) -> Any:
@@ -162,3 +240,21 @@ def soft_error(document: Any) -> JsonObject | None:
     if not error:
         return None
     return error if isinstance(error, dict) else {"message": str(error)}
+
+
+def require_messages(body: JsonObject) -> list[JsonObject]:
+    """Return the messages of a body. Raise CallError 400 where one is no object with a role."""
+    messages = require(body, "messages", list, "a list")
+    for number, message in enumerate(messages):
+        if not isinstance(message, dict) or not isinstance(message.get("role"), str):
+            problem = f"messages[{number}] must be an object with a role"
+            raise CallError(problem, code="invalid_value", param="messages")
+    return messages  # type: ignore[no-any-return]  # each was looked at
+
+
+def require_stream(body: JsonObject) -> bool:
+    """Return whether a body asks for a stream. Raise CallError 400 where it does not say so plainly."""
+    stream = body.get("stream")
+    if stream is not None and not isinstance(stream, bool):
+        raise CallError("'stream' must be true or false", code="invalid_value", param="stream")
+    return bool(stream)

@@ -7,11 +7,33 @@ from typing import Any
 import msgspec
 
 from edgeinf.core.call import Usage
-from edgeinf.core.dialects.base import as_object
+from edgeinf.core.dialects.base import Rewrite, as_object
 from edgeinf.core.errors import CallError
 from edgeinf.core.wire.canonical import JsonObject
 
-__all__ = ["error_body", "error_events", "error_object", "read_usage", "url_inputs"]
+__all__ = [
+    "UNKEYED",
+    "error_body",
+    "error_events",
+    "error_object",
+    "positive_int",
+    "read_usage",
+    "rewritten",
+    "url_inputs",
+]
+
+# Bookkeeping, accounting and the shape of the answer on the wire: none reaches the model.
+UNKEYED = frozenset(
+    {
+        "stream",
+        "stream_options",
+        "user",
+        "metadata",
+        "safety_identifier",
+        "prompt_cache_key",
+        "prompt_cache_retention",
+    }
+)
 
 _TYPES = {
     400: "invalid_request_error",
@@ -64,13 +86,29 @@ def url_inputs(parts: Any) -> bool:
     if not isinstance(parts, list):
         return False
     for part in parts:
-        for value in as_object(part).values():
-            url = value.get("url") or value.get("file_url") if isinstance(value, dict) else value
-            if isinstance(url, str) and url[:8].lower().startswith(("http://", "https://")):
-                if as_object(part).get("type") in ("text", "refusal"):
-                    continue
+        if not isinstance(part, dict) or part.get("type") in ("text", "input_text", "output_text", "refusal"):
+            continue
+        for value in part.values():
+            urls = (value.get("url"), value.get("file_url")) if isinstance(value, dict) else (value,)
+            if any(isinstance(url, str) and url[:8].lower().startswith(("http://", "https://")) for url in urls):
                 return True
     return False
+
+
+def positive_int(body: JsonObject, field: str) -> int | None:
+    """Return a field that counts something, or None if absent. Raise CallError 400 where it cannot be a count."""
+    value = body.get(field)
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+        raise CallError(f"{field!r} must be a positive integer", code="invalid_value", param=field)
+    return value
+
+
+def rewritten(message: JsonObject, rewrite: Rewrite) -> JsonObject:
+    """Return a message with its natural-language text in normal form; other roles are exact."""
+    role = message.get("role")
+    if role not in ("system", "developer", "user") or "content" not in message:
+        return message
+    return {**message, "content": rewrite.content(role, message["content"])}
 
 
 def _count(value: Any) -> int | None:
