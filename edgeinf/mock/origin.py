@@ -142,6 +142,8 @@ class MockOrigin:
             self.freeze(seconds)
             return
         self.down()
+        if self._return is not None:
+            self._return.cancel()
         self._return = self._loop.call_later(seconds, self._come_back)
 
     async def until(self, condition: Callable[[], bool], *, within_s: float = 10.0) -> None:

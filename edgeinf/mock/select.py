@@ -82,7 +82,7 @@ def _fits(when: Match, ask: Ask, region: str) -> bool:
 
 
 def _header_fits(ask: Ask, name: str, pattern: str) -> bool:
-    value = ask.header(name.encode("latin-1"))
+    value = ask.header(name.lower().encode("latin-1"))
     return value is not None and fnmatchcase(value, pattern)
 
 
