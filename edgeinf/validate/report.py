@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from edgeinf.core.config.diagnostic import Diagnostic, KeyPath, Severity
@@ -37,14 +38,18 @@ class Report:
 
 def safe_lines(source: Source) -> tuple[str, ...]:
     """Return the file's lines with whatever is, or stands where, a credential overwritten; columns stay."""
-    lines = [list(redact_in_place(line)) for line in source.lines()]
+    written = source.lines()
+    lines = [list(redact_in_place(line)) for line in written]
     for path, site in source.sites.items():
-        if _is_secret(path) and not _refers(source, path, lines[site.value.line - 1 :][:1], site.value.column):
-            for number in range(site.value.line, min(site.value.end_line, len(lines)) + 1):
-                line = lines[number - 1]
-                start = site.value.column - 1 if number == site.value.line else 0
-                end = site.value.end_column - 1 if number == site.value.end_line else len(line)
-                line[start:end] = ["*" if not c.isspace() else c for c in line[start:end]]
+        if not _is_secret(path):
+            continue
+        refers = _refers(source, path, written[site.value.line - 1][site.value.column - 1 :])
+        for number in range(site.value.line, min(site.value.end_line, len(lines)) + 1):
+            line = lines[number - 1]
+            start = site.value.column - 1 if number == site.value.line else 0
+            end = site.value.end_column - 1 if number == site.value.end_line else len(line)
+            shown = written[number - 1][start:end]
+            line[start:end] = [c if refers or c.isspace() else "*" for c in shown]
     return tuple("".join(line) for line in lines)
 
 
@@ -53,9 +58,9 @@ def _is_secret(path: KeyPath) -> bool:
     return bool(names) and (names[-1] in _SECRET_KEYS or ("headers" in names[:-1] and "auth" in names[-1]))
 
 
-def _refers(source: Source, path: KeyPath, line: list[list[str]], column: int) -> bool:
+def _refers(source: Source, path: KeyPath, text: str) -> bool:
     """Return whether what stands there is only the name of a variable."""
-    if line and "".join(line[0])[column - 1 :].lstrip("\"'").startswith("os.environ/"):
-        return True
     raw = source.raws.get(path)
-    return raw is not None and raw.text.startswith("${") and raw.text.endswith("}") and ":-" not in raw.text
+    if raw is not None and raw.text.startswith("${") and raw.text.endswith("}"):
+        return ":-" not in raw.text
+    return re.match(r"""["']?os\.environ/\w+["']?\s*(?:[,}#]|$)""", text) is not None

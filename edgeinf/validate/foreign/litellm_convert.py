@@ -16,7 +16,16 @@ from edgeinf.validate.published import URL
 __all__ = ["Converted", "convert"]
 
 _LOCAL = {"ollama": "http://127.0.0.1:11434/v1", "ollama_chat": "http://127.0.0.1:11434/v1"}
-_COMPATIBLE = ("openai", "hosted_vllm", "vllm", "custom_openai", "text-completion-openai", "lm_studio", "llamafile")
+_COMPATIBLE = (
+    "openai",
+    "hosted_vllm",
+    "vllm",
+    "custom_openai",
+    "text-completion-openai",
+    "lm_studio",
+    "llamafile",
+    "azure",
+)
 _ALIASES = {"together_ai": "together", "fireworks_ai": "fireworks", "xai": "xai", "text-completion-openai": "openai"}
 _STRATEGIES = {
     "simple-shuffle": "weighted",
@@ -120,6 +129,8 @@ class _Conversion:
             url = self._variable(base) or base
             if provider.startswith("ollama") and not url.rstrip("/").endswith("/v1") and "${" not in url:
                 url = url.rstrip("/") + "/v1"
+            if provider == "azure" and "/openai/" not in url:
+                url = url.rstrip("/") + "/openai/v1"
         elif known is not None:
             url = known.url
         elif provider in _LOCAL:
