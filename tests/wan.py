@@ -34,6 +34,7 @@ _TUN_REQUEST, _TUN_FLAGS = 0x400454CA, 0x0001 | 0x1000  # TUNSETIFF; IFF_TUN wit
 _PACKET = 65536
 _LIFE_S = 300.0
 _SUBNET = 77
+_AWAKE_S = 0.0002  # a sleeping process wakes too late to be punctual, so the last moment is spent awake
 
 
 @dataclass
@@ -167,7 +168,7 @@ def _carry(links: dict[int, tuple[int, float]]) -> None:
                     os.write(other, queue.popleft()[1])
             if queue:
                 wait = min(wait, queue[0][0] - now)
-        for key, _ in watcher.select(max(0.0, wait)):
+        for key, _ in watcher.select(max(0.0, wait - _AWAKE_S)):
             with contextlib.suppress(BlockingIOError):
                 while True:
                     packet = os.read(key.fd, _PACKET)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 
 from edgeinf.probe.choose import Ranked, Recommendation
@@ -26,8 +27,8 @@ def emit_config(
             f"  # median {ranked.figure} {ranked.median:.4g}",
             f"  - name: {_quoted(_safe(target.name))}",
             f"    url: {_quoted(target.url)}",
-            f"    serves: [{_FAMILIES.get(target.dialect, 'openai')}]",
-            f"    api_key: ${{{target.key_env}}}" if target.key_env else "    passthrough: true",
+            f"    serves: [{', '.join(target.serves) or _FAMILIES.get(target.dialect, 'openai')}]",
+            f"    {_credential(target)}",
         ]
         if target.location:
             lines.append(f"    location: {_quoted(target.location)}")
@@ -35,6 +36,18 @@ def emit_config(
             lines.append(f"    priority: {place}")
     lines += ["routing:", f"  strategy: {'priority' if alone else 'latency'}"]
     return "\n".join(lines) + "\n"
+
+
+def _credential(target: Target) -> str:
+    """Return how the region gets its key; never the key."""
+    if target.key_env:
+        return f"api_key: ${{{target.key_env}}}"
+    if target.key_file:
+        return f"api_key_file: {_quoted(target.key_file)}"
+    if target.key:
+        variable = re.sub(r"\W", "_", target.name).upper() + "_KEY"
+        return f"api_key: ${{{variable}:?the key of {target.name}}}"
+    return "passthrough: true"
 
 
 def _safe(name: str) -> str:

@@ -70,7 +70,7 @@ def exchange(
 
     Raise Failure, here and while iterating.
     """
-    http, target, headers = connection.http, request.path, list(request.headers)
+    http, target, headers = connection.http, request.path, [*request.headers]
     if http.our_state is not h11.IDLE:
         http.start_next_cycle()
     if connection.forward_proxy:
@@ -78,15 +78,23 @@ def exchange(
         headers += connection.forward_proxy.headers
     if request.body:
         headers.append(("Content-Length", str(len(request.body))))
-    data = http.send(h11.Request(method=request.method, target=target, headers=headers)) or b""
-    data += http.send(h11.Data(data=request.body)) or b"" if request.body else b""
-    data += http.send(h11.EndOfMessage()) or b""
+    lines = [f"{request.method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in headers), "", ""]
+    data = "\r\n".join(lines).encode("latin-1") + request.body
     instants.request_start = perf_counter_ns()
     connection.send(data)
     instants.request_written = perf_counter_ns()
+    _account(http, request, target, headers)  # while the request travels, so that it is part of no figure
     connection.exchanges += 1
     pace = Pace(timeouts, instants.request_start)
     return _parts(connection, pace, instants), pace
+
+
+def _account(http: h11.Connection, request: Request, target: str, headers: list[tuple[str, str]]) -> None:
+    """Tell the parser what was sent, so that it knows which answer to expect."""
+    http.send(h11.Request(method=request.method, target=target, headers=headers))
+    if request.body:
+        http.send(h11.Data(data=request.body))
+    http.send(h11.EndOfMessage())
 
 
 def _parts(connection: Connection, pace: Pace, instants: Instants) -> Iterator[Part]:

@@ -74,11 +74,16 @@ def _with_keys(targets: list[Target], keys: Sequence[str], environment: Mapping[
                     hint=f"say for which: --key-env {targets[0].name}={word}",
                 )
         variable = variable if equals else word
-        if not environment.get(variable):
+        key = environment.get(variable, "").strip()
+        if not key:
             raise UsageError(f"the environment variable {variable} is not set (--key-env)")
+        if not key.isprintable() or not key.isascii():
+            raise UsageError(f"what the environment variable {variable} holds cannot be a key: it is no plain text")
         bound.update({name: variable} if equals else {t.name: variable for t in targets})
     return [
-        Target(**{**_fields(t), "key_env": bound[t.name], "key": environment[bound[t.name]]}) if t.name in bound else t
+        Target(**{**_fields(t), "key_env": bound[t.name], "key": environment[bound[t.name]].strip()})
+        if t.name in bound
+        else t
         for t in targets
     ]
 
@@ -116,7 +121,8 @@ def from_config(
             key_env=(variables or {}).get(region.name),
             headers=tuple(region.headers.items()),
             location=region.location if isinstance(region.location, str) else None,
-            known=True,
+            key_file=str(region.api_key_file) if region.api_key_file else None,
+            serves=tuple(region.serves),
         )
         for region in config.regions
         if set(region.serves) & {"openai", "anthropic"}

@@ -40,10 +40,11 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     dialect: str = "openai-chat"
     model: str = ""
     key: str | None = None
-    key_env: str | None = None
+    key_env: str | None = None  # the variable that holds the key
+    key_file: str | None = None
+    serves: tuple[str, ...] = ()  # dialect families, where a config lists them
     headers: tuple[tuple[str, str], ...] = ()
     location: str | None = None
-    known: bool = False  # from the config, so --emit-config keeps its name
 
     def __repr__(self) -> str:
         return f"Target({self.name!r}, {self.url!r})"

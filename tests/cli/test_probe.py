@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -153,6 +154,26 @@ def test_the_open_loop_says_what_it_did(origin):
 def test_watching_without_a_terminal_prints_lines(origin):
     done = _probe(origin.url, "--watch", "--rounds", "3")
     assert re.search(r"ttft_ms: \S+ .* ms \(\d of \d\)", done.stderr)
+
+
+def test_an_interrupt_ends_watching_with_a_report_and_its_own_code(origin):
+    origin.reset()
+    command = [sys.executable, "-m", "edgeinf", "probe", origin.url, "--watch"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        origin.until_calls(20, within_s=30)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "warm connections" in out
+    assert "Traceback" not in err
+
+
+def test_silence_between_attempts_shows_what_it_costs():
+    with ThreadedOrigin({"ttft": "5ms", "fault": "close"}) as mock:
+        done = _probe(mock.url, "--model", "m", "--idle", "50ms", "--rounds", "5", "--json")
+    cost = json.loads(done.stdout)["targets"][0]["idle"]["cost"]
+    assert cost["connection_lost"] == 5
+    assert cost["connection_ms"] > 0
 
 
 def test_every_formula_is_explained_without_a_target():

@@ -43,3 +43,17 @@ def test_a_key_stays_a_variable(tmp_path):
 def test_what_did_not_answer_is_left_out(tmp_path):
     config = _loaded(_emit({"a": [10.0] * 9, "dead": [None] * 9}), tmp_path)
     assert [r.name for r in config.regions] == ["a"]
+
+
+def test_a_key_file_and_the_families_of_a_config_are_kept(tmp_path):
+    (tmp_path / "key.txt").write_text("sk-file-key1234567")
+    target = target_of("https://a.example/v1", name="a", key="x", key_file="key.txt", serves=("openai", "anthropic"))
+    config = _loaded(_emit({"a": [10.0] * 9}, a=target), tmp_path)
+    assert config.regions[0].api_key_file is not None
+    assert config.regions[0].serves == ("openai", "anthropic")
+
+
+def test_a_key_of_unknown_origin_is_asked_for_by_name(tmp_path):
+    text = _emit({"a-b": [10.0] * 9}, **{"a-b": target_of("https://a.example/v1", name="a-b", key="sk-secret12345678")})
+    assert "sk-secret" not in text
+    assert _loaded(text, tmp_path, A_B_KEY="sk-x12345678901").regions[0].api_key is not None

@@ -55,6 +55,8 @@ def test_a_key_for_several_hosts_must_say_which():
 def test_a_key_that_is_not_set_or_for_nobody_is_wrong_usage():
     with pytest.raises(UsageError, match="KEY is not set"):
         _arguments("https://a.example", keys=("KEY",))
+    with pytest.raises(UsageError, match="cannot be a key"):
+        _arguments("https://a.example", keys=("KEY",), KEY="sk-1\r\nX-Evil: 1")
     with pytest.raises(UsageError, match="names 'c'"):
         _arguments("a=https://a.example", keys=("c=KEY",), KEY="sk-1")
 
