@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable
 
 from edgeinf.core.clock import Clock, SystemClock
@@ -11,7 +10,7 @@ from edgeinf.serve.cache.base import Tier
 from edgeinf.serve.cache.disk import DiskTier
 from edgeinf.serve.cache.memory import MemoryTier
 from edgeinf.serve.cache.tiers import Tiers
-from edgeinf.serve.fleet.base import Alone, Peers
+from edgeinf.serve.fleet.base import Alone, Peers, SharedFlights
 from edgeinf.serve.flight import Flight
 from edgeinf.serve.generation import Generation, make_generation
 from edgeinf.serve.limits.base import Limiter
@@ -21,7 +20,7 @@ from edgeinf.serve.memo import Memo
 from edgeinf.serve.observe.event_log import EventLog
 from edgeinf.serve.observe.observer import Observer
 from edgeinf.serve.origin.client import Client
-from edgeinf.serve.origin.connection import Connections
+from edgeinf.serve.origin.pool import Connections
 from edgeinf.serve.origin.regions import Regions
 
 __all__ = ["Runtime", "make_runtime"]
@@ -55,6 +54,7 @@ class Runtime:
         self.regions = Regions(clock)
         self.observer = Observer(secret)
         self.peers: Peers = Alone()
+        self.shared_flights: SharedFlights | None = None
         self.rejections: dict[str, int] = {}  # how often each limit said no
         self.in_progress: Callable[[], int] = lambda: 0
         self.notices: dict[str, str] = {}  # what an operator should know at the moment, by its cause
@@ -74,8 +74,8 @@ class Runtime:
         self.events.close()
 
 
-def make_runtime(config: Config, *, clock: Clock | None = None) -> Runtime:
-    """Return the parts that a config asks for. Raise ConfigError."""
+def make_runtime(config: Config, *, clock: Clock | None = None, secret: bytes | None = None) -> Runtime:
+    """Return the parts that a config asks for; the processes of one host are given one secret. Raise ConfigError."""
     from edgeinf.serve.secret import event_secret
 
     clock = clock or SystemClock()
@@ -86,15 +86,24 @@ def make_runtime(config: Config, *, clock: Clock | None = None) -> Runtime:
     far: list[Tier] = []
     if cache.disk is not None:
         far.append(DiskTier(cache.disk.path, max_size=cache.disk.max_size))
-    secret = event_secret(config)
+    secret = event_secret(config) if secret is None else secret
     return Runtime(
         make_generation(config),
         client=Connections(),
         tiers=Tiers(clock, memory, far, stale_s=max(cache.stale_if_error, cache.stale_while_revalidate)),
         events=EventLog(config.events.file, rotate_bytes=config.events.rotate, keep=config.events.keep),
         clock=clock,
-        # The find keys of one directory must mean the same after a restart, so with a disk the seed comes from the
-        # installation's secret; without one it need not outlive the process.
-        seed=int.from_bytes(secret[:8], "big") if far else secrets.randbits(64),
+        seed=_seed(config, secret),
         secret=secret,
     )
+
+
+def _seed(config: Config, secret: bytes) -> int:
+    """Return the seed of the find keys: the same after a restart, in every process of a host, on every node of a fleet.
+
+    Nodes that share a cache but no secret use none: a crafted collision is a miss all the same, since the trust digest
+    is compared.
+    """
+    if config.cache.shared is not None and config.events.key_secret is None:
+        return 0
+    return int.from_bytes(secret[:8], "big")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from edgeinf.serve.exchange import Exchange
 from edgeinf.serve.fleet.purge import Purge
+from edgeinf.serve.flight import Flight
 
-__all__ = ["Alone", "Peers"]
+__all__ = ["Alone", "Peers", "SharedFlights"]
 
 
 class Peers(Protocol):
@@ -18,6 +20,21 @@ class Peers(Protocol):
 
     async def purge(self, purge: Purge) -> int:
         """Have all others, on this host and elsewhere, forget answers; return how many they say they had."""
+        ...
+
+
+class SharedFlights(Protocol):
+    """One fetch for equal questions, over processes."""
+
+    async def board(self, x: Exchange, flight: Flight, find: bytes) -> bool:
+        """Return True where the flight was filled by what another process fetched or stored; False to fetch it here.
+
+        A False is a lead: ``land`` must follow.
+        """
+        ...
+
+    def land(self, flight: Flight, find: bytes) -> None:
+        """Say that this process has fetched; returns at once."""
         ...
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -12,7 +12,7 @@ from edgeinf.serve.cache.base import TierFailed
 from edgeinf.serve.cache.entry import Entry
 from edgeinf.serve.cache.tiers import Tiers
 
-__all__ = ["Purge", "apply_purge", "read_purge"]
+__all__ = ["Purge", "Reach", "apply_purge", "read_purge"]
 
 _FIND_BYTES = 16
 
@@ -70,14 +70,18 @@ def _bad(what: str) -> CallError:
     return CallError(what, code="invalid_purge", hint=hint)
 
 
-async def apply_purge(tiers: Tiers, purge: Purge, *, far: bool = True) -> int:
-    """Forget what is meant in this process, and with ``far`` in the tiers that others see too; return how many.
+Reach = Literal["process", "node", "all"]
 
-    An entry that several tiers hold counts once.
+
+async def apply_purge(tiers: Tiers, purge: Purge, *, reach: Reach = "all") -> int:
+    """Forget what is meant and return how many entries that were; one that several tiers hold counts once.
+
+    ``process`` is what no other process sees, ``node`` all but what other nodes see.
     """
     await tiers.flush()  # what is on its way to a tier would come back
-    if purge.everything and far:
+    if purge.everything and reach == "all":
         return await tiers.clear()
+    far = [] if reach == "process" else [tier for tier in tiers.far if reach == "all" or tier.name != "shared"]
     gone: set[bytes] = set()
     memory = tiers.memory
     if memory is not None:
@@ -86,7 +90,7 @@ async def apply_purge(tiers: Tiers, purge: Purge, *, far: bool = True) -> int:
             if held is not None and (purge.find is not None or purge.matches(held)):
                 memory.delete(find)
                 gone.add(find)
-    for tier in tiers.far if far else []:
+    for tier in far:
         try:
             for find in await tier.scan() if purge.find is None else [purge.find]:
                 raw = await tier.get(find)

@@ -81,10 +81,24 @@ async def _gauges(runtime: Runtime) -> Gauges:
 
 
 def _regions(runtime: Runtime) -> list[RegionState]:
-    return [
-        RegionState(name=region.name, max_concurrency=region.max_concurrency)
-        for region in runtime.generation.config.regions
-    ]
+    origins = runtime.generation.origins
+    found = []
+    for origin, report in zip(origins, runtime.regions.report(origins), strict=True):
+        figures = runtime.regions.state(origin).figures
+        limit = origin.max_concurrency
+        fill = figures.fill if figures is not None else None
+        found.append(
+            RegionState(
+                name=report.name,
+                healthy=report.state == "closed",
+                in_flight=report.in_flight,
+                max_concurrency=limit,
+                saturation=fill if fill is not None else None if limit is None else report.in_flight / limit,
+                waiting=None if figures is None or figures.waiting is None else round(figures.waiting),
+                note="" if report.state == "closed" else f"{report.error_ratio:.0%} of its calls failed",
+            )
+        )
+    return found
 
 
 def _resident() -> int:

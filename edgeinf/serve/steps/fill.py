@@ -28,8 +28,10 @@ _UNSHARED_LIMIT = 10_000
 
 async def fill(x: Exchange, flight: Flight, runtime: Runtime, find: bytes) -> None:
     """Bring the answer into the flight. Ends the flight whatever happens."""
+    elsewhere = runtime.shared_flights if find else None
     try:
-        await _fill(x, flight, runtime)
+        if elsewhere is None or not await elsewhere.board(x, flight, find):
+            await _fill(x, flight, runtime)
     except asyncio.CancelledError:
         flight.fail(CallError("the call was given up", status=499, code="client_gone"))
         raise
@@ -41,6 +43,8 @@ async def fill(x: Exchange, flight: Flight, runtime: Runtime, find: bytes) -> No
     finally:
         if find:
             runtime.flights.pop(find, None)
+            if elsewhere is not None:
+                elsewhere.land(flight, find)
             if not flight.stored:
                 _remember_unshared(runtime, find)
 

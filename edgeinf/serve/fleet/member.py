@@ -1,0 +1,277 @@
+"""One worker among those of its host: it asks the hub, and answers for itself."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from edgeinf.core.call import Usage
+from edgeinf.core.errors import CallError
+from edgeinf.serve.cache import entry as entries
+from edgeinf.serve.exchange import Exchange
+from edgeinf.serve.fleet.hub import Joined
+from edgeinf.serve.fleet.link import Handler, Link, LinkDown
+from edgeinf.serve.fleet.purge import Purge, apply_purge
+from edgeinf.serve.flight import Flight, Reader
+from edgeinf.serve.observe.gather import encoded, local_snapshot
+
+if TYPE_CHECKING:
+    from edgeinf.serve.runtime import Runtime
+
+__all__ = ["Member", "fill_from"]
+
+# How long a worker waits for the first word of an answer that another fetches, before it fetches itself.
+_PATIENCE_S = 120.0
+
+
+class _Head(msgspec.Struct, tag="head", array_like=True):
+    status: int
+    headers: list[tuple[bytes, bytes]]
+    stream: bool
+    content_type: str
+
+
+class _Piece(msgspec.Struct, tag="piece", array_like=True):
+    data: bytes
+
+
+class _End(msgspec.Struct, tag="end", array_like=True):
+    unfit: str | None
+    stored: bool
+    region: str | None = None
+    model: str | None = None
+    usage: Usage = Usage()
+    failure: tuple[str, int, str] | None = None  # message, status, code
+    entry: bytes | None = None
+
+
+_Part = _Head | _Piece | _End
+
+
+class Member:
+    """Peers and SharedFlights of one worker."""
+
+    def __init__(self, runtime: Runtime, link: Link) -> None:
+        self._runtime = runtime
+        self._link = link
+        self._led: dict[bytes, Flight] = {}
+        self._sending: dict[int, asyncio.Task[None]] = {}
+        self._inboxes: dict[int, asyncio.Queue[_Part]] = {}
+        self._landing: set[asyncio.Task[None]] = set()
+
+    def handlers(self) -> dict[str, Handler]:
+        """Return what the hub's questions are answered with."""
+        return {
+            "snapshot": self._snapshot,
+            "purge": self._purge,
+            "follow": self._follow,
+            "unfollow": self._unfollow,
+            "part": self._part,
+            "lost": self._lost,
+        }
+
+    # --- Peers ---
+
+    async def snapshots(self, *, rows: bool, slots: bool) -> list[bytes]:
+        """Return what the other workers know."""
+        try:
+            return await self._link.ask("snapshots", (rows, slots), list[bytes])
+        except LinkDown:
+            return []
+
+    async def purge(self, purge: Purge) -> int:
+        """Have the other workers forget what only they hold."""
+        try:
+            return await self._link.ask("purge", purge, int, timeout_s=60.0)
+        except LinkDown:
+            return 0
+
+    async def _snapshot(self, link: Link, body: msgspec.Raw) -> bytes:
+        rows, slots = msgspec.msgpack.decode(body, type=tuple[bool, bool])
+        return encoded(await local_snapshot(self._runtime, rows=rows, slots=slots))
+
+    async def _purge(self, link: Link, body: msgspec.Raw) -> int:
+        return await apply_purge(self._runtime.tiers, msgspec.msgpack.decode(body, type=Purge), reach="process")
+
+    # --- SharedFlights ---
+
+    async def board(self, x: Exchange, flight: Flight, find: bytes) -> bool:
+        """Follow the worker that fetches the same, or lead."""
+        try:
+            joined = await self._link.ask("join", find, Joined)
+        except LinkDown:
+            return False
+        if joined.leads:
+            self._led[find] = flight
+            return joined.look_again and await fill_from(x, flight, self._runtime)
+        inbox = self._inboxes.setdefault(joined.number, asyncio.Queue())
+        try:
+            return await self._copy(x, flight, inbox)
+        finally:
+            del self._inboxes[joined.number]
+            self._link.tell("unfollow", joined.number)
+
+    def land(self, flight: Flight, find: bytes) -> None:
+        """Say that the fetch is over, once what was stored can be found by others."""
+        if self._led.get(find) is not flight:
+            return
+        task = asyncio.get_running_loop().create_task(self._landed(flight, find))
+        self._landing.add(task)
+        task.add_done_callback(self._landing.discard)
+
+    async def _landed(self, flight: Flight, find: bytes) -> None:
+        try:
+            if flight.stored:
+                async with asyncio.timeout(5.0):
+                    await self._runtime.tiers.flush()
+        except TimeoutError:
+            pass  # a slow disk: whoever looks again fetches for itself
+        finally:
+            if self._led.get(find) is flight:
+                del self._led[find]
+                self._link.tell("over", (find, flight.stored))
+
+    async def _copy(self, x: Exchange, flight: Flight, inbox: asyncio.Queue[_Part]) -> bool:
+        """Fill the flight with what another worker's brings; False where that failed before a byte was passed on."""
+        started = time.perf_counter()
+        head: _Head | None = None
+        x.cache = "collapsed"
+        while True:
+            try:
+                async with asyncio.timeout(None if flight.committed else _PATIENCE_S):
+                    part = await inbox.get()
+            except TimeoutError:
+                x.cache = "miss"
+                return False
+            flight.origin_ms = (time.perf_counter() - started) * 1000
+            match part:
+                case _Head():
+                    head = part
+                    if head.stream:
+                        _commit(flight, head)
+                case _Piece():
+                    flight.first_token_at = flight.first_token_at or time.perf_counter()
+                    flight.add(part.data)
+                    if flight.committed:
+                        await flight.room()
+                case _End():
+                    if not flight.committed and (head is None or not _fit(part, head)):
+                        flight.pieces.clear()
+                        flight.sent_bytes = 0
+                        flight.first_token_at = None
+                        x.cache = "miss"
+                        return False
+                    if head is not None and not flight.committed:
+                        _commit(flight, head)
+                    self._end(x, flight, part)
+                    return True
+
+    def _end(self, x: Exchange, flight: Flight, end: _End) -> None:
+        flight.region, flight.model, flight.usage = end.region, end.model, end.usage
+        flight.unfit, flight.stored = end.unfit, end.stored
+        entry = None if end.entry is None else entries.decode(end.entry, x.keys[0].trust)
+        if entry is not None:
+            flight.entry = entry
+            if self._runtime.tiers.memory is not None:
+                self._runtime.tiers.memory.put(x.keys[0].find, entry)
+        if end.failure is None:
+            flight.finish()
+        else:
+            message, status, code = end.failure
+            flight.fail(CallError(message, status=status, code=code))
+
+    def _part(self, link: Link, body: msgspec.Raw) -> None:
+        number, part = msgspec.msgpack.decode(body, type=tuple[int, _Part])
+        # The first part can arrive in the same read as the answer to ``join``, before that is acted on.
+        self._inboxes.setdefault(number, asyncio.Queue()).put_nowait(part)
+
+    def _lost(self, link: Link, body: msgspec.Raw) -> None:
+        number = msgspec.msgpack.decode(body, type=int)
+        inbox = self._inboxes.get(number)
+        if inbox is not None:
+            failure = ("the process that fetched the answer ended", 502, "internal")
+            inbox.put_nowait(_End(unfit="cut", stored=False, failure=failure))
+
+    # --- being followed ---
+
+    def _follow(self, link: Link, body: msgspec.Raw) -> None:
+        number, find = msgspec.msgpack.decode(body, type=tuple[int, bytes])
+        flight = self._led.get(find)
+        if flight is None:
+            link.tell("part", (number, True, _End(unfit="over", stored=False)))
+            return
+        reader = flight.join()
+        task = asyncio.get_running_loop().create_task(self._send(number, flight, reader))
+        self._sending[number] = task
+        task.add_done_callback(lambda _: self._sending.pop(number, None))
+
+    def _unfollow(self, link: Link, body: msgspec.Raw) -> None:
+        task = self._sending.get(msgspec.msgpack.decode(body, type=int))
+        if task is not None:
+            task.cancel()
+
+    async def _send(self, number: int, flight: Flight, reader: Reader) -> None:
+        def tell(part: _Part, *, last: bool = False) -> None:
+            self._link.tell("part", (number, last, part))
+
+        try:
+            while not flight.committed and not flight.done:
+                await reader.changed()
+            if flight.committed and (flight.recording or flight.stream):
+                tell(_Head(flight.status, flight.headers, flight.stream, flight.content_type))
+                while True:
+                    piece = reader.take()
+                    if piece is not None:
+                        tell(_Piece(piece))
+                    elif flight.done:
+                        break
+                    else:
+                        await reader.changed()
+            failure = flight.failure
+            raw = None if flight.entry is None or not flight.stored else entries.encode(flight.entry)
+            end = _End(
+                unfit=flight.unfit,
+                stored=flight.stored,
+                region=flight.region,
+                model=flight.model,
+                usage=flight.usage,
+                failure=None if failure is None else (failure.message, failure.status, failure.code),
+                entry=raw,
+            )
+            tell(end, last=True)
+        finally:
+            flight.part(reader)
+            _on_leaving(flight, self._runtime)
+
+
+def _on_leaving(flight: Flight, runtime: Runtime) -> None:
+    """Stop fetching where the last reader, here or in another process, has left."""
+    finishing = runtime.generation.config.cache.on_disconnect == "finish" and flight.recording
+    if not flight.readers and not flight.done and flight.task is not None and not finishing:
+        flight.task.cancel()
+
+
+def _commit(flight: Flight, head: _Head) -> None:
+    flight.commit(head.status, list(head.headers), stream=head.stream, content_type=head.content_type)
+
+
+def _fit(end: _End, head: _Head) -> bool:
+    return end.failure is None and end.unfit is None and head.status == 200
+
+
+async def fill_from(x: Exchange, flight: Flight, runtime: Runtime) -> bool:
+    """Fill the flight from the cache, where another process has stored the answer meanwhile."""
+    found = await runtime.tiers.get(x.keys[0])
+    if found is None or not found.entry.fresh_at(runtime.clock.now()):
+        return False
+    entry = found.entry
+    x.cache = "collapsed"
+    flight.entry, flight.stored = entry, True
+    flight.region, flight.model, flight.usage = entry.region, entry.model, entry.usage
+    flight.commit(200, [], stream=entry.stream, content_type=entry.content_type)
+    flight.add(entry.body)
+    flight.finish()
+    return True
