@@ -16,6 +16,7 @@ COMMANDS: dict[str, str] = {
     "demo": "see it work: mock regions, the proxy, replayed traffic; no key, no network",
     "serve": "put the layer in front of an inference endpoint",
     "analyze": "replay a log and say what a cache would bring, and what keeps equal questions apart",
+    "explain": "say why two request bodies do or do not share a key",
     "replay": "send a log at a running server, in order",
     "probe": "measure regions with honest uncertainty, gate a release on it, recommend one",
     "validate": "say everything that is wrong or doubtful about a config",
