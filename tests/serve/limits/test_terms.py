@@ -1,0 +1,54 @@
+"""What the config's limits ask of one call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from edgeinf.core.config.schema import Budget, Limit
+from edgeinf.serve.exchange import Exchange
+from edgeinf.serve.limits.terms import Terms, subject
+
+
+def exchange(headers: dict[bytes, bytes] | None = None, **fields: Any) -> Exchange:
+    """Return a request that was authenticated."""
+    nothing: Any = None
+    x = Exchange("POST", "/v1/chat/completions", "", headers or {}, "10.0.0.1", nothing, nothing)
+    for name, value in fields.items():
+        setattr(x, name, value)
+    return x
+
+
+@pytest.mark.parametrize(
+    ("count_hits", "early"),
+    [("requests", {"requests"}), ("all", {"requests", "tokens", "concurrency", "budget"}), ("none", set())],
+    ids=["requests", "all", "none"],
+)
+def test_what_hits_count_against_is_charged_before_the_lookup(count_hits: Any, early: set[str]) -> None:
+    limit = Limit(
+        name="l", requests=(1, 60), tokens=(1, 60), concurrency=1, budget=Budget(usd=1), count_hits=count_hits
+    )
+    terms = Terms([limit])
+    assert {term.kind for term in terms.early} == early
+    assert len(terms.early) + len(terms.late) == 4
+
+
+def test_without_a_team_a_key_is_its_own() -> None:
+    assert subject("team", exchange(key_id="a"), "") == subject("key", exchange(key_id="a"), "")
+    assert subject("team", exchange(key_id="a", team="t"), "") == subject("team", exchange(key_id="b", team="t"), "")
+
+
+def test_names_that_clients_choose_are_bounded_and_kept_within_their_key() -> None:
+    long = {b"x-edgeinf-session": b"x" * 10_000}
+    one, other = (subject("session", exchange(long, key_id=key), "") for key in ("a", "b"))
+    assert len(one) < 100
+    assert one != other
+
+
+def test_a_key_cannot_be_called_as_a_credential_is() -> None:
+    assert subject("key", exchange(key_id="abc"), "") != subject("key", exchange(credential="abc"), "")
+
+
+def test_by_address_it_is_the_address() -> None:
+    assert subject("ip", exchange(key_id="a"), "192.0.2.7") == "ip:192.0.2.7"
