@@ -147,6 +147,7 @@ def inspect(
         origins=origins,
         touched=made.touched,
         uncertain=frozenset(checked.removed | unset),
+        assumed=frozenset(made.touched) if env is None else frozenset(),
         indices=checked.indices,
         base=base,
         today=today or date.today(),

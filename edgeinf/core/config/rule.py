@@ -56,6 +56,8 @@ class Facts:
     touched: Mapping[KeyPath, Touched] = field(default_factory=dict)
     uncertain: Set[KeyPath] = frozenset()
     """Paths whose value is not known: faulty, or a variable that was not asked for."""
+    assumed: Set[KeyPath] = frozenset()
+    """Paths that have a default's value, since no variable was asked for: elsewhere they may have another."""
     indices: Mapping[KeyPath, list[int]] = field(default_factory=dict)
     base: Path = Path()
     today: date = date.max

@@ -140,7 +140,8 @@ class _Conversion:
             return None
         if known is None and provider not in _COMPATIBLE and provider not in _LOCAL:
             self._notes.append(f"{model!r} is at {provider}: make sure that {url} speaks the OpenAI API")
-        label = _slug(provider) if known is not None or "://" not in url else _host(url) or _slug(provider)
+        named = known is not None or provider in _LOCAL or "://" not in url
+        label = _slug(provider.removesuffix("_chat")) if named else _host(url) or _slug(provider)
         key = self._key(params.get("api_key"), label, known.variables[0] if known is not None else None)
         found = self._regions.get((url, key))
         if found is None:

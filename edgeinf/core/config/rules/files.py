@@ -32,7 +32,7 @@ def _named(facts: Facts) -> Iterator[tuple[KeyPath, Path, bool]]:
 
 def _missing(facts: Facts) -> Iterator[Finding]:
     for path, file, may_be_directory in _named(facts):
-        if not facts.certain(path):
+        if not facts.certain(path) or path in facts.assumed:
             continue
         try:
             problem = _problem(file, may_be_directory)
