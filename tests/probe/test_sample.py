@@ -17,6 +17,20 @@ from tests.probe.made import QUICK, ask, raw_origin, sent_ms, target_of
 _STREAMS = {
     "role chunk first": ({"ttft": "60ms", "tpot": "3ms"}, "openai-chat"),
     "message_start first": ({"ttft": "60ms", "tpot": "3ms"}, "anthropic-messages"),
+    "response.created first": ({"ttft": "60ms", "tpot": "3ms"}, "openai-responses"),
+    "reasoning events of responses": (
+        {"ttft": "40ms", "tpot": "3ms", "answer": {"reasoning": 8, "tokens": 8}},
+        "openai-responses",
+    ),
+    "thinking before the text": (
+        {"ttft": "40ms", "tpot": "3ms", "answer": {"reasoning": 8, "tokens": 8}},
+        "anthropic-messages",
+    ),
+    "tool arguments of messages": (
+        {"ttft": "40ms", "tpot": "3ms", "answer": {"tool_calls": [{}]}},
+        "anthropic-messages",
+    ),
+    "refusal": ({"ttft": "40ms", "tpot": "3ms", "answer": {"refusal": "I will not do that, sorry"}}, "openai-chat"),
     "reasoning before the answer": (
         {"ttft": "40ms", "tpot": "3ms", "answer": {"reasoning": 8, "tokens": 8}},
         "openai-chat",
@@ -214,7 +228,7 @@ def test_tls_is_a_phase_of_its_own_and_the_certificate_says_until_when(certifica
     assert attempt.error is None, attempt.detail
     assert got["tls_ms"] > 0
     assert got["connect_ms"] >= got["tls_ms"] + got["tcp_ms"]
-    assert late < got["connect_ms"] + 1
+    assert got["connect_ms"] <= late < got["connect_ms"] + 20
     assert attempt.certificate_expires is not None
 
 
@@ -238,3 +252,24 @@ def test_a_key_goes_into_the_header_of_its_dialect_and_into_no_repr():
     assert first.headers["authorization"] == "Bearer sk-abcdefgh12345678"
     assert second.headers["x-api-key"] == "sk-abcdefgh12345678"
     assert "authorization" not in second.headers
+
+
+def test_embeddings_have_an_end_and_no_first_token():
+    with ThreadedOrigin({"ttft": "30ms"}) as origin:
+        attempt = ask(origin.url, "openai-embeddings")
+    assert attempt.error is None, attempt.detail
+    assert "ttft_ms" not in figures(attempt)
+    assert figures(attempt)["e2e_ms"] >= 29
+    assert attempt.input_tokens > 0
+
+
+@pytest.mark.parametrize("dialect", ["openai-chat", "openai-responses", "anthropic-messages"])
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [("soft-error;after=4", "error_in_answer"), ("truncate;after=6", "truncated"), ("cut;after=6", "truncated")],
+    ids=["error inside", "ended early", "cut"],
+)
+def test_every_dialect_tells_a_broken_stream(dialect, fault, kind):
+    with ThreadedOrigin({"ttft": "2ms", "fault": fault}) as origin:
+        attempt = ask(origin.url, dialect)
+    assert attempt.error == kind, attempt.detail
