@@ -12,6 +12,7 @@ from typing import Literal
 import msgspec
 import xxhash
 
+from edgeinf.analyze.blocks import BLOCK_TOKENS
 from edgeinf.analyze.interpret import Context, Meaning
 from edgeinf.analyze.record import Damaged, Record
 
@@ -55,13 +56,15 @@ class Batch(msgspec.Struct, frozen=True):
     ids: int  # how many rows carry an id, and how many of them were seen before in this chunk
     repeated_ids: int
     read_bytes: int
+    block_tokens: list[int]
 
 
 class Builder:
     """Gathers the rows of one chunk."""
 
-    def __init__(self, levels: Sequence[str]) -> None:
+    def __init__(self, levels: Sequence[str], gateways: Sequence[str] = ()) -> None:
         self.levels = tuple(levels)
+        self._gates = {name: array("Q") for name in gateways}
         self.rows = 0
         self.damaged = 0
         self.skipped: dict[str, int] = {}
@@ -78,6 +81,9 @@ class Builder:
         self._reason = array("B")
         self._parts = array("H")
         self._single = True
+        self._block = array("Q")
+        self._blocks = array("I")
+        self._block_tokens: set[int] = set()
         self._user = array("Q")
         self._session = array("Q")
         self._question = array("Q")
@@ -116,6 +122,13 @@ class Builder:
         self._flags.append(flags)
         self._reason.append(0 if reason is None else self._reason_of(reason))
         self._add_keys(meaning)
+        for name, number in zip(self._gates, meaning.gates or (0,) * len(self._gates), strict=True):
+            self._gates[name].append(number)
+        blocks = record.blocks if record.blocks is not None else meaning.blocks
+        self._blocks.append(len(blocks))
+        if blocks:
+            self._block.extend(blocks)
+            self._block_tokens.add(record.block_tokens or BLOCK_TOKENS)
         user = record.user or meaning.user
         self._user.append(0 if user is None else xxhash.xxh3_64_intdigest(user.encode("utf-8", "surrogatepass")) or 1)
         session = record.session
@@ -205,9 +218,12 @@ class Builder:
             "reason": self._reason,
             "question": self._question,
             **{f"key:{name}": column for name, column in self._keys.items()},
+            **{f"gate:{name}": column for name, column in self._gates.items()},
         }
         if not self._single:
             columns["parts"] = self._parts
+        if self._block:
+            columns["block"], columns["blocks"] = self._block, self._blocks
         for name, hashes in (("user", self._user), ("session", self._session)):
             if any(hashes):
                 columns[name] = hashes
@@ -230,4 +246,5 @@ class Builder:
             self._with_id,
             self._repeated_ids,
             read_bytes,
+            sorted(self._block_tokens),
         )

@@ -8,12 +8,15 @@ apart in a :class:`Context`, so that one pass over a log serves every scope.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import zlib
 from typing import Any
 
 import msgspec
 import xxhash
 
+from edgeinf.analyze.blocks import prompt_blocks
+from edgeinf.analyze.gateways import by_name as by_gateway
+from edgeinf.analyze.gateways.base import Gateway
 from edgeinf.analyze.record import Record, call_of
 from edgeinf.core.cacheable import CachePolicy, bypass_reason
 from edgeinf.core.call import Call
@@ -21,7 +24,7 @@ from edgeinf.core.dialects import by_name
 from edgeinf.core.errors import CallError
 from edgeinf.core.events import EventKeys
 from edgeinf.core.key import canonical_forms, spread
-from edgeinf.core.normalize.levels import LEVELS, Level
+from edgeinf.core.normalize.levels import level
 
 __all__ = ["NO_CONTENT", "Context", "Interpreter", "Meaning", "last_question", "skeleton"]
 
@@ -45,9 +48,11 @@ class Meaning(msgspec.Struct, frozen=True):
     context: Context
     keys: tuple[tuple[int, ...] | None, ...]
     reason: str | None = None
-    question: int = 0  # equal for requests that ask much the same, whatever surrounds it
+    question: int = 0  # upper half: what is asked, without the volatile; lower half: what surrounds it
     user: str | None = None
     sampled: bool = False
+    gates: tuple[int, ...] = ()  # other tools' keys; 0 where they do not cache
+    blocks: tuple[int, ...] = ()  # see blocks.py
     prompt_chars: int = 0
     redacted: bool = False
 
@@ -55,10 +60,17 @@ class Meaning(msgspec.Struct, frozen=True):
 class Interpreter:
     """Interprets records under one policy; remembers the latest bodies, since logs repeat themselves."""
 
-    def __init__(self, policy: CachePolicy, levels: tuple[str, ...], level_of: Callable[[str], Level] | None = None):
+    def __init__(
+        self,
+        policy: CachePolicy,
+        levels: tuple[str, ...],
+        masks: tuple[str, ...] | None = None,
+        gateways: tuple[str, ...] = (),
+    ) -> None:
         self.policy = policy
         self.levels = levels
-        self._levels = [level_of(name) if level_of else LEVELS[name] for name in levels]
+        self._levels = [level(name) if masks is None else level(name, masks) for name in levels]
+        self._gateways = [by_gateway(name) for name in gateways]
         self._young: dict[tuple[int, str | None], Meaning] = {}
         self._old: dict[tuple[int, str | None], Meaning] = {}
 
@@ -98,19 +110,27 @@ class Interpreter:
             context=context,
             keys=keys,
             reason=bypass_reason(call, dialect, self.policy),
-            question=xxhash.xxh3_64_intdigest(skeleton(question).encode("utf-8", "surrogatepass")) if question else 0,
+            question=question_number(question, call) if question else 0,
+            gates=tuple(self._gate(gateway, record, call) for gateway in self._gateways),
+            blocks=prompt_blocks(call),
             user=call.user,
             sampled=not isinstance(temperature, int | float) or temperature > 0,
             prompt_chars=len(question),
             redacted="redacted" in question.lower(),
         )
 
+    @staticmethod
+    def _gate(gateway: Gateway, record: Record, call: Call) -> int:
+        raw = record.request if isinstance(record.request, bytes) else msgspec.json.encode(record.request)
+        material = gateway.material(raw, call)
+        return 0 if material is None else xxhash.xxh3_64_intdigest(material) or 1
+
     def _keys(self, call: Call) -> tuple[tuple[int, ...], ...]:
         dialect = by_name(call.dialect)
         keys: list[tuple[int, ...]] = []
         before: list[bytes] = []
-        for level in self._levels:
-            forms = canonical_forms(call, dialect, level)
+        for rule in self._levels:
+            forms = canonical_forms(call, dialect, rule)
             bodies = [form.body for form in forms]
             if bodies == before:
                 keys.append(keys[-1])
@@ -122,8 +142,8 @@ class Interpreter:
     def _of_event(self, record: Record, keys: EventKeys) -> Meaning:
         context = Context(path=record.path or "", model=record.model or "")
         numbers = tuple(
-            None if (names := getattr(keys, level, None)) is None else tuple(int(n[:16], 16) for n in names)
-            for level in self.levels
+            None if (names := getattr(keys, name, None)) is None else tuple(int(n[:16], 16) for n in names)
+            for name in self.levels
         )
         reason = record.reason
         if reason is None and all(n is None for n in numbers):
@@ -158,6 +178,34 @@ def _said(content: Any) -> str:
     return ""
 
 
+def question_number(question: str, call: Call) -> int:
+    """Return a number whose upper 32 bits are equal for requests that ask much the same, and whose lower 32 bits are
+    mostly equal for those whose surroundings are: the system prompt but for what changes in it, and the tools' number.
+    """
+    asked = xxhash.xxh32_intdigest(skeleton(question).encode("utf-8", "surrogatepass"))
+    system = instructions(call)
+    # The two smallest hashes of its sentences: a sentence that changes is seldom among them. Those with digits change.
+    marks = sorted(zlib.crc32(s.encode("utf-8", "surrogatepass")) for s in set(_SENTENCE.findall(system)))[:2]
+    tools = call.body.get("tools")
+    frame = xxhash.xxh32_intdigest(repr((marks, len(tools) if isinstance(tools, list) else 0)).encode())
+    return asked << 32 | frame or 1
+
+
+def instructions(call: Call) -> str:
+    """Return the system prompt of a call, wherever its dialect keeps it."""
+    body = call.body
+    found = [_said(body[field]) for field in ("system", "instructions") if field in body]
+    messages = body.get("messages")
+    if isinstance(messages, list):
+        found += [
+            _said(m.get("content"))
+            for m in messages
+            if isinstance(m, dict) and m.get("role") in ("system", "developer")
+        ]
+    return "\n".join(found)
+
+
+_SENTENCE = re.compile(r"(?<![^.!?\n])[^\d.!?\n]+(?=[.!?\n]|$)")
 _VOLATILE = re.compile(r"\w*\d[\w:./+-]*")
 _APART = re.compile(r"[\W_]+")
 

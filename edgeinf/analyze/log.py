@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from edgeinf.analyze.columns import COUNTS, FLOATS, Batch, Group
 from edgeinf.analyze.dense import densify
+from edgeinf.analyze.interpret import NO_CONTENT
 from edgeinf.analyze.readers.base import LineReader
 from edgeinf.analyze.record import Record
 from edgeinf.analyze.scan import ScanPlan, reader_of, records_of_files, splittable
@@ -51,14 +52,29 @@ class Log:
         self.cache_write: npt.NDArray[np.int32] | None = None
         self.user: npt.NDArray[np.uint32] | None = None
         self.session: npt.NDArray[np.uint32] | None = None
-        self.question: npt.NDArray[np.uint32] = np.zeros(0, np.uint32)
+        self.question: npt.NDArray[np.uint32] = np.zeros(0, np.uint32)  # equal in what is asked and what surrounds it
+        self.question_group: npt.NDArray[np.uint32] = np.zeros(1, np.uint32)  # of each question: what is asked
+        self.block: npt.NDArray[np.uint32] | None = None  # of all prompts' blocks in order
+        self.blocks: npt.NDArray[np.uint32] | None = None  # how many blocks each request has
+        self.block_tokens = 0
         self.keys: dict[str, npt.NDArray[np.uint64]] = {}  # one per part, of all requests in order
+        self.gates: dict[str, npt.NDArray[np.uint64]] = {}  # other tools' keys, one per request; 0: not cached
         self.row_starts: list[int] = []  # the first row of each chunk, in the order of the files
         self.origin: npt.NDArray[np.uint32] | None = None  # where each row stood in the files, if rows were moved
 
     def has(self, flag: int) -> npt.NDArray[np.bool_]:
         """Return which requests carry a flag of ``columns``."""
         return np.asarray((self.flags & np.uint8(flag)) != 0)
+
+    @property
+    def has_content(self) -> bool:
+        """Return whether any request can be told from another: by its body or by the keys of an event."""
+        return not self.reasons[1:] or self.reasons[1:] != [NO_CONTENT] or not bool((self.reason != 0).all())
+
+    @property
+    def keys_known(self) -> bool:
+        """Return whether the log has requests, and not only sizes and hashes of them."""
+        return any(group.context.dialect for group in self.groups)
 
     @property
     def row_of_part(self) -> npt.NDArray[np.uint32] | None:
@@ -143,6 +159,7 @@ def _take(
 ) -> None:
     log.skipped.update(batch.skipped)
     log.damaged += batch.damaged
+    log.block_tokens = max([log.block_tokens, *batch.block_tokens])
     log.unknown_levels.update(batch.unknown_levels)
     log.lengths.update(batch.lengths)
     log.with_id += batch.ids
@@ -162,13 +179,20 @@ def _take(
 
 
 def _dtype(name: str) -> Any:
-    if name.startswith("key:") or name in ("user", "session", "question"):
+    if name.startswith(("key:", "gate:")) or name in ("user", "session", "question", "block"):
         return np.uint64
     if name in FLOATS:
         return _TYPES[FLOATS[name]]
     if name in COUNTS:
         return np.int32
-    return {"offset": np.uint32, "group": np.uint32, "flags": np.uint8, "reason": np.uint8, "parts": np.uint16}[name]
+    return {
+        "blocks": np.uint32,
+        "offset": np.uint32,
+        "group": np.uint32,
+        "flags": np.uint8,
+        "reason": np.uint8,
+        "parts": np.uint16,
+    }[name]
 
 
 def _join(log: Log, gathered: dict[str, list[Any]], rows_of: list[int]) -> None:
@@ -180,10 +204,18 @@ def _join(log: Log, gathered: dict[str, list[Any]], rows_of: list[int]) -> None:
             ids, distinct = densify(_column(gathered.pop(name), rows_of, np.uint64, 0))
             # Zero stands for none, everywhere: where no request lacks a value, the numbers start at one.
             setattr(log, name, ids if distinct[0] == 0 else ids + np.uint32(1))
+            if name == "question":
+                asked = (distinct if distinct[0] == 0 else np.append(np.uint64(0), distinct)) >> np.uint64(32)
+                log.question_group = np.append(0, np.cumsum(np.diff(asked) != 0)).astype(np.uint32)
+    if "block" in gathered:
+        log.block, _ = densify(np.concatenate([column for _, column in gathered.pop("block")]))
     for name in list(gathered):
         pieces = gathered.pop(name)
         if name.startswith("key:"):
             log.keys[name[4:]] = np.concatenate([column for _, column in pieces])
+            continue
+        if name.startswith("gate:"):
+            log.gates[name[5:]] = _column(pieces, rows_of, np.uint64, 0)
             continue
         fill = -1 if name in COUNTS else np.nan if name in FLOATS else 0
         setattr(log, name, _column(pieces, rows_of, _dtype(name), fill))
@@ -230,6 +262,13 @@ def _sort(log: Log) -> None:
         by_part = np.argsort(rank[row_of_part], kind="stable").astype(np.uint32)
     for level in log.keys:
         log.keys[level] = log.keys[level][by_part]
+    for name in log.gates:
+        log.gates[name] = log.gates[name][order]
+    if log.block is not None and log.blocks is not None:
+        rank = np.empty(log.rows, np.uint32)
+        rank[order] = np.arange(log.rows, dtype=np.uint32)
+        log.block = log.block[np.argsort(np.repeat(rank, log.blocks), kind="stable")]
+        log.blocks = log.blocks[order]
     for name in ("group", "flags", "reason", "parts", "question", "user", "session", *FLOATS, *COUNTS):
         column = getattr(log, name)
         if column is not None and len(column):

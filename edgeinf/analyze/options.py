@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import msgspec
 
@@ -27,9 +28,11 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     max_entries: int | None = None
     ttls_s: tuple[float, ...] = (60.0, 600.0, 3600.0, 86400.0, math.inf)
     capacities: tuple[int, ...] = ()
+    masks: tuple[str, ...] | None = None
     gateways: tuple[str, ...] = ()
     probe: str | None = None
+    prefix_rules: str | None = None
     requests_per_month: float | None = None
-    prices: dict[str, tuple[float | None, float | None, float | None]] = {}
-    config_notes: tuple[str, ...] = ()
+    prices: dict[str, Any] = {}  # by model, as the config gives them
+    notes: tuple[str, ...] = ()  # what was taken from the config, to be said in the report
     workers: int = 0  # 0: as many as there are cores

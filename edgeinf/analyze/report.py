@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from edgeinf.analyze.report_parts import change, gateways, headline, prefix_cache, risk, what_if
 from edgeinf.analyze.run import Analysis
 from edgeinf.core.report.tree import Axis, Cell, Chart, Column, Part, Point, Section, Series, Table, Text
 from edgeinf.core.units import format_duration
@@ -11,9 +12,10 @@ __all__ = ["tree"]
 
 def tree(a: Analysis) -> Section:
     """Return the whole report."""
-    parts: list[Part] = [*_verdict(a), _levels(a)]
+    parts: list[Part] = [*_verdict(a), *headline(a), _levels(a)]
     parts += [Text(text=w, tone="warning") for w in a.warnings]
-    parts += [p for p in (_who(a), _curves(a), _segments(a), _top(a)) if p is not None]
+    later = (change(a), risk(a), _who(a), what_if(a), prefix_cache(a), gateways(a), _curves(a), _segments(a), _top(a))
+    parts += [p for p in later if p is not None]
     return Section(title=f"What a cache would bring: {', '.join(a.sources.names)}", parts=tuple(parts))
 
 
@@ -24,7 +26,8 @@ def _percent(share: float) -> str:
 def _verdict(a: Analysis) -> list[Part]:
     run = a.default
     if run is None:
-        return [Text(text=f"the log does not carry keys of the level {a.options.level}", tone="bad")]
+        why = "neither prompts nor keys" if not a.log.has_content else f"no keys of the level {a.options.level}"
+        return [Text(text=f"the log has {why}: no hit rate can be told", tone="bad")]
     rate = run.worth.request_rate
     policy = a.options.policy
     said = (

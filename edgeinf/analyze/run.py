@@ -5,24 +5,32 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from typing import Any
 
 import msgspec
 
 from edgeinf.analyze import scan
-from edgeinf.analyze.columns import ANSWERED, ELIGIBLE
+from edgeinf.analyze.columns import ANSWERED, ELIGIBLE, SAMPLED
 from edgeinf.analyze.curves import Curves, level_curves, warmup
+from edgeinf.analyze.gateway_hits import GatewayHits, gateway_hits
 from edgeinf.analyze.levels import LevelRun, run_level
 from edgeinf.analyze.log import Log, gather
+from edgeinf.analyze.misses import Misses, explain_misses
 from edgeinf.analyze.options import Options
+from edgeinf.analyze.prefix import Prefix, load_rules, prefix
+from edgeinf.analyze.priced import fill_costs, input_price
 from edgeinf.analyze.questions import labels
 from edgeinf.analyze.readers import sniff
 from edgeinf.analyze.readers.base import sample_of
 from edgeinf.analyze.repeats import Repeats, Top, repeats, top
+from edgeinf.analyze.risk import Risk, risks
 from edgeinf.analyze.scopes import Scoped, scoped
 from edgeinf.analyze.segments import Segment, ineligible, segments
 from edgeinf.analyze.source import Sources, open_sources
 from edgeinf.analyze.warn import warnings_of
+from edgeinf.analyze.whatif import WhatIf, read_probe, whatif
 from edgeinf.core.errors import UsageError
+from edgeinf.core.pricing import Prices
 
 __all__ = ["Analysis", "Report", "analyze", "read"]
 
@@ -44,6 +52,13 @@ class Analysis(msgspec.Struct, frozen=True, kw_only=True):
     warmup: list[tuple[int, float, float]]
     segments: dict[str, list[Segment] | None]
     top: list[tuple[Top, str | None]]
+    sampled: dict[str, tuple[int, int]]
+    misses: Misses | None
+    risk: dict[str, Risk | None]
+    prefix: Prefix | None
+    gateways: list[GatewayHits]
+    whatif: WhatIf | None
+    priced: int
     warnings: list[str]
     took_s: float
 
@@ -69,17 +84,28 @@ def analyze(
     """Read the log and work out everything. Raise UsageError where there is nothing to work on."""
     started = clock()
     say = progress or (lambda what, done, total: None)
+    rules = load_rules(options.prefix_rules)
+    probe = None if options.probe is None else read_probe(options.probe)
     with ExitStack() as stack:
         sources = open_sources(options.files, stack, progress=lambda done: say("unpacking", done, 0))
         log = read(options, sources, say)
+        prices = Prices(options.prices)
+        priced = fill_costs(log, prices)
         scope = scoped(log, options.scope)
-        levels: dict[str, LevelRun | None] = {}
-        for level in options.levels:
-            say(f"level {level}", 0, 0)
-            levels[level] = None if log.unknown_levels[level] else run_level(log, level, scope, options)
+        levels = _levels(log, scope, options, say)
         default = levels.get(options.level)
+        say("who repeats whom", 0, 0)
         shared = _shared(log, options, scope, default)
+        repeated = None if shared is None else repeats(log, shared)
+        del shared
+        log.keys.clear()
         say("curves", 0, 0)
+        curves = {n: level_curves(run, options, table=n == options.level) for n, run in levels.items() if run}
+        say("why equal questions miss", 0, 0)
+        misses = explain_misses(log, default, options.level, scope) if default is not None else None
+        say("risk", 0, 0)
+        risk = risks(log, levels)
+        say("the provider's prefix cache", 0, 0)
         best = top(log, default) if default is not None else []
         said = labels(log, [t.row for t in best])
         allowed = log.has(ELIGIBLE) if scope.allowed is None else log.has(ELIGIBLE) & scope.allowed
@@ -90,17 +116,44 @@ def analyze(
             log=log,
             levels=levels,
             eligible=int(allowed.sum()),
+            sampled=_sampled(log, default, allowed),
             reasons=ineligible(log, scope),
-            repeats=None if shared is None else repeats(log, shared),
-            curves={
-                name: level_curves(run, options, table=name == options.level) for name, run in levels.items() if run
-            },
+            repeats=repeated,
+            curves=curves,
             warmup=warmup(log, default) if default is not None else [],
             segments=segments(log, default) if default is not None else {},
             top=[(t, said.get(t.row)) for t in best],
+            misses=misses,
+            risk=risk,
+            prefix=prefix(log, rules, input_price(prices)),
+            gateways=gateway_hits(log, options.policy.ttl_s),
+            whatif=whatif(log, default, options, probe) if default is not None else None,
+            priced=priced,
             warnings=warnings_of(log),
             took_s=clock() - started,
         )
+
+
+def _levels(log: Log, scope: Scoped, options: Options, say: Report) -> dict[str, LevelRun | None]:
+    found: dict[str, LevelRun | None] = {}
+    if not log.has_content:
+        return dict.fromkeys(options.levels)
+    for name in options.levels:
+        say(f"level {name}", 0, 0)
+        found[name] = None if log.unknown_levels[name] or name not in log.keys else run_level(log, name, scope, options)
+    return found
+
+
+def _sampled(log: Log, default: LevelRun | None, allowed: Any) -> dict[str, tuple[int, int]]:
+    """Return (requests, hits) of deterministic and of sampled calls; empty where the log has no content."""
+    if default is None or not log.keys_known:
+        return {}
+    drawn = log.has(SAMPLED) & allowed
+    fixed = ~log.has(SAMPLED) & allowed
+    return {
+        name: (int(chosen.sum()), int((chosen & default.hit).sum()))
+        for name, chosen in (("deterministic", fixed), ("sampled", drawn))
+    }
 
 
 def read(options: Options, sources: Sources, say: Report) -> Log:
@@ -109,7 +162,13 @@ def read(options: Options, sources: Sources, say: Report) -> Log:
     if format_name == "auto":
         format_name = sniff(sample_of(sources.names[0], sources.paths[0])).name
     plan = scan.ScanPlan(
-        sources=sources, format=format_name, mapping=options.mapping, policy=options.policy, levels=options.levels
+        sources=sources,
+        format=format_name,
+        mapping=options.mapping,
+        policy=options.policy,
+        levels=options.levels,
+        masks=options.masks,
+        gateways=options.gateways,
     )
     workers = options.workers or scan.default_workers()
     log = gather(plan, scan.batches(plan, workers=workers, progress=lambda done: say("reading", done, sources.size)))

@@ -33,6 +33,7 @@ class ScanPlan(msgspec.Struct, frozen=True, kw_only=True):
     policy: CachePolicy = CachePolicy()
     levels: tuple[str, ...] = ()
     masks: tuple[str, ...] | None = None
+    gateways: tuple[str, ...] = ()
 
 
 def reader_of(plan: ScanPlan) -> Reader:
@@ -83,7 +84,7 @@ def _chunked(plan: ScanPlan, workers: int) -> Iterator[Batch]:
 def _whole(plan: ScanPlan, reader: Reader) -> Iterator[Batch]:
     """Read a format that must be seen as a whole; a row's offset is then its number."""
     interpreter = _interpreter(plan)
-    builder, number = Builder(plan.levels), 0
+    builder, number = Builder(plan.levels, plan.gateways), 0
     for record in records_of_files(reader, plan.sources.paths):
         if isinstance(record, Record):
             builder.add(record, interpreter.meaning(record), number)
@@ -92,7 +93,7 @@ def _whole(plan: ScanPlan, reader: Reader) -> Iterator[Batch]:
             builder.skip(record)
         if builder.rows >= _WHOLE_ROWS:
             yield builder.batch(0)
-            builder = Builder(plan.levels)
+            builder = Builder(plan.levels, plan.gateways)
     yield builder.batch(plan.sources.size)
 
 
@@ -106,7 +107,7 @@ class _Scanner:
         self._interpreter = _interpreter(plan)
 
     def chunk(self, chunk: Chunk) -> Batch:
-        builder = Builder(self._plan.levels)
+        builder = Builder(self._plan.levels, self._plan.gateways)
         meaning, add = self._interpreter.meaning, builder.add
         for offset, record in records_of_chunk(self._reader, self._plan.sources.paths[chunk.source], chunk):
             if isinstance(record, Record):
@@ -141,7 +142,7 @@ def records_of_files(reader: Reader, paths: Sequence[str]) -> Iterator[Record | 
 
 
 def _interpreter(plan: ScanPlan) -> Interpreter:
-    return Interpreter(plan.policy, plan.levels)
+    return Interpreter(plan.policy, plan.levels, plan.masks, plan.gateways)
 
 
 _scanner: _Scanner | None = None

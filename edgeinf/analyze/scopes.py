@@ -10,7 +10,7 @@ from edgeinf.analyze.columns import Group
 from edgeinf.analyze.dense import Hashes, mixed
 from edgeinf.analyze.log import Log
 
-__all__ = ["Scoped", "scope_name", "scoped"]
+__all__ = ["Scoped", "callers", "scope_name", "scoped"]
 
 
 class Scoped(msgspec.Struct, frozen=True):
@@ -41,3 +41,10 @@ def scoped(log: Log, scope: str | None) -> Scoped:
     if log.user is None:
         return Scoped(key, np.zeros(log.rows, bool))
     return Scoped(key ^ mixed(log.user.astype(np.uint64) + np.uint64(1 << 40)), log.user != 0)
+
+
+def callers(log: Log) -> Hashes:
+    """Return what tells callers apart by their credential alone."""
+    numbers: dict[str, int] = {}
+    of_group = [numbers.setdefault(scope_name(g, "key"), len(numbers)) for g in log.groups]
+    return mixed(np.array(of_group or [0]))[log.group]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from edgeinf.analyze.blocks import chained
 from edgeinf.analyze.readers.base import Sample, count, decode_line, number, text
 from edgeinf.analyze.record import Damaged, Record
 
@@ -30,7 +31,7 @@ class Bailian:
             route=text(row.get("type")),
             input_tokens=count(row.get("input_length")),
             output_tokens=count(row.get("output_length")),
-            blocks=blocks,
+            blocks=chained(blocks),
             block_tokens=_BLOCK_TOKENS,
             id=text(row.get("chat_id")),
         )

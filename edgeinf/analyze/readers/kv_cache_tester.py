@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
+from edgeinf.analyze.blocks import chained
 from edgeinf.analyze.readers.base import Sample, count, milliseconds, number, text
 from edgeinf.analyze.record import Damaged, NotARequest, Record
 
@@ -46,9 +46,7 @@ def _documents(data: bytes) -> Iterator[Any]:
 
 
 def _records(trace: dict[str, Any], requests: list[Any]) -> Iterator[Record | Damaged]:
-    name = str(trace.get("id"))
-    shared = trace.get("hash_id_scope") == "global"
-    salt = 0 if shared else int.from_bytes(hashlib.blake2b(name.encode(), digest_size=7).digest(), "big")
+    salt = "" if trace.get("hash_id_scope") == "global" else str(trace.get("id"))
     for row in requests:
         if not isinstance(row, dict):
             yield Damaged("not a request")
@@ -65,7 +63,7 @@ def _records(trace: dict[str, Any], requests: list[Any]) -> Iterator[Record | Da
             ttft_ms=milliseconds(number(row.get("ttft"))),
             input_tokens=count(row.get("in")),
             output_tokens=count(row.get("out")),
-            blocks=[i ^ salt for i in ids if isinstance(i, int)] if isinstance(ids, list) else None,
+            blocks=chained([i for i in ids if isinstance(i, int)], salt) if isinstance(ids, list) else None,
             block_tokens=count(trace.get("block_size")) or 64,
         )
 

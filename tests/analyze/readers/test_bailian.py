@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from edgeinf.analyze.blocks import chained
 from tests.analyze.readers.reading import fields, read, sniffed
 
 EXPECTED: dict[tuple[str, ...], list[dict[str, Any]]] = {
@@ -16,7 +17,7 @@ EXPECTED: dict[tuple[str, ...], list[dict[str, Any]]] = {
             "route": "text",
             "input_tokens": 24,
             "output_tokens": 6,
-            "blocks": [0, 1],
+            "blocks": chained([0, 1]),
             "id": "0",
         },
         {
@@ -25,7 +26,7 @@ EXPECTED: dict[tuple[str, ...], list[dict[str, Any]]] = {
             "route": "text",
             "input_tokens": 50,
             "output_tokens": 6,
-            "blocks": [0, 2, 3, 4],
+            "blocks": chained([0, 2, 3, 4]),
             "id": "1",
         },
     ]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from edgeinf.analyze.blocks import chained
 from tests.analyze.readers.reading import fields, read, sniffed
 
 EXPECTED: dict[tuple[str, ...], list[dict[str, Any]]] = {
@@ -17,7 +18,7 @@ EXPECTED: dict[tuple[str, ...], list[dict[str, Any]]] = {
             "latency_ms": 820.0,
             "input_tokens": 130,
             "output_tokens": 6,
-            "blocks": [60828124615444019, 60828124615444016],
+            "blocks": chained([1, 2], "trace_x"),
         },
         {
             "at": 7.0,
@@ -27,7 +28,7 @@ EXPECTED: dict[tuple[str, ...], list[dict[str, Any]]] = {
             "ttft_ms": 300.0,
             "input_tokens": 200,
             "output_tokens": 6,
-            "blocks": [60828124615444019, 60828124615444016, 60828124615444017],
+            "blocks": chained([1, 2, 3], "trace_x"),
         },
     ]
 }
