@@ -35,6 +35,9 @@ class Fault:
     label: str | None = None
     help: str | None = None
     at_key: bool = False
+    near: str | None = None
+    """The key that an unknown one is probably meant to be."""
+    missing: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +47,8 @@ class Checked:
     config: Config | None
     faults: tuple[Fault, ...]
     removed: frozenset[KeyPath] = frozenset()
+    meant: frozenset[KeyPath] = frozenset()
+    """Where a misspelt key was meant to be: its default is not what the file says."""
     indices: Mapping[KeyPath, list[int]] = field(default_factory=dict)
     """For each list with items left out: the file's index of each item that stayed."""
 
@@ -66,7 +71,8 @@ def check(tree: dict[str, Any], *, base: Path, touched: Mapping[KeyPath, Touched
         pruned = _prune(tree, (), removed, indices) if removed else tree
         config, errors = _validate(pruned, base)
         if config is not None:
-            return Checked(config=config, faults=faults, removed=frozenset(removed), indices=indices)
+            meant = frozenset((*f.path[:-1], f.near) for f in faults if f.near is not None)
+            return Checked(config=config, faults=faults, removed=frozenset(removed), meant=meant, indices=indices)
         found = [(_original(_real(error["loc"], pruned), indices), error) for error in errors]
         if round_ == 0:
             faults = tuple(_without_echoes([_fault(path, error, tree, touched) for path, error in found]))
@@ -93,7 +99,7 @@ def _as_text(tree: dict[str, Any], touched: Mapping[KeyPath, Touched], base: Pat
     if not texts and not blanks:
         return tree
     _, errors = _validate(tree, base)
-    wrong = {_real(error["loc"], tree) for error in errors}
+    wrong = {_real(e["loc"], tree) for e in errors if e["type"] not in ("unexpected_keyword_argument", "missing")}
     for path in wrong & set(texts):
         _at(tree, path[:-1])[path[-1]] = texts[path].text
     for path in wrong & blanks:
@@ -148,12 +154,8 @@ def _original(path: KeyPath, indices: Mapping[KeyPath, list[int]]) -> KeyPath:
 
 def _without_echoes(faults: list[Fault]) -> list[Fault]:
     """Drop a missing key where a key beside it is that very one misspelt."""
-    meant = {(f.path[:-1], f.label) for f in faults if f.code == "E104" and f.label}
-    return [
-        f
-        for f in faults
-        if not (f.code == "E105" and (f.path, f'did you mean "{f.message.rsplit(chr(34), 2)[1]}"?') in meant)
-    ]
+    meant = {(f.path[:-1], f.near) for f in faults if f.near is not None}
+    return [f for f in faults if not (f.code == "E105" and (f.path, f.missing) in meant)]
 
 
 def _fault(path: KeyPath, error: dict[str, Any], tree: dict[str, Any], touched: Mapping[KeyPath, Touched]) -> Fault:
@@ -166,10 +168,8 @@ def _fault(path: KeyPath, error: dict[str, Any], tree: dict[str, Any], touched: 
         return _unknown_key(path, tree)
     if kind == "missing":
         key = str(error["loc"][-1])
-        help = f"add {key}: …" if not path else None
-        return Fault(
-            code="E105", path=path, message=f'{name or "the file"} lacks the key "{key}"', help=help, at_key=True
-        )
+        message = f'{name or "the file"} lacks the key "{key}"'
+        return Fault(code="E105", path=path, message=message, help=f"add {key}: …", at_key=True, missing=key)
     if value is None and path:
         where = (
             "write its keys below it, or remove the line" if kind == "dataclass_type" else "give a value or remove it"
@@ -238,6 +238,7 @@ def _unknown_key(path: KeyPath, tree: dict[str, Any]) -> Fault:
         label=label,
         help=f"allowed here: {shape.listed(allowed)}" if allowed else None,
         at_key=True,
+        near=near,
     )
 
 

@@ -146,7 +146,7 @@ def inspect(
         sites=_visible(source.sites, origins),
         origins=origins,
         touched=made.touched,
-        uncertain=frozenset(checked.removed | unset),
+        uncertain=frozenset(checked.removed | checked.meant | unset),
         assumed=frozenset(made.touched) if env is None else frozenset(),
         indices=checked.indices,
         base=base,

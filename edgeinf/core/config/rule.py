@@ -98,6 +98,8 @@ class Facts:
         at: Any = self.tree
         for part in path:
             at = at.get(part) if isinstance(at, dict) else None
+        if any(path[:length] in self.uncertain for length in range(1, len(path) + 1)):
+            return None
         if at is None:
             return [(p, getattr(item, key)) for p, item in self.items(*path)]
         if not isinstance(at, list):

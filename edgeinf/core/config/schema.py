@@ -374,6 +374,7 @@ class When:
     key: t.Name | None = None
     team: t.Name | None = None
     route: t.Name | None = None
+    headers: dict[t.HeaderName, t.HeaderValue] = field(default_factory=dict)
 
 
 @section
@@ -407,9 +408,17 @@ class PromptRule:
 
 @section
 class AnswerRules:
-    """What is taken out of answers, the same for stream and whole."""
+    """What becomes of answers, the same for stream and whole, from the origin and from the cache.
+
+    ``repair_json`` is for whole answers only: a stream has left before it could be repaired.
+    """
 
     strip: tuple[Literal["reasoning"], ...] = ()
+    header: str | None = None
+    footer: str | None = None
+    redact: tuple[Literal["email", "phone", "credit-card", "secrets"], ...] = ()
+    deny: tuple[DenyRule, ...] = ()
+    repair_json: bool = False
 
 
 # --- what is observed -------------------------------------------------------------------------------------

@@ -251,7 +251,7 @@ class _Builder:
 
     def _scalar(self, event: Any) -> None:
         span = _span(event)
-        plain = not event.style and (event.tag is None or event.tag in _SCALAR_TAGS - {_TAG + "str"})
+        plain = not event.style and event.tag not in ("!", _TAG + "str")
         place = self._place(event)
         if place is None:
             self._key(event.value, span)

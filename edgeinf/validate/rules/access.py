@@ -41,7 +41,7 @@ def _dashboard(facts: Facts) -> Iterator[Finding]:
             path=("auth",),
             message="the dashboard and purging open only on the server itself: there is no admin key",
             help="add auth.admin: {sha256: …}, or dashboard: {enabled: false}",
-            needs=(("listen", "host"), ("dashboard",)),
+            needs=(("listen", "host"), ("dashboard",), ("auth", "admin")),
             at_key=True,
         )
 
@@ -72,6 +72,7 @@ def _passthrough_with_keys(facts: Facts) -> Iterator[Finding]:
             path=("auth", "keys"),
             message="virtual keys never leave this server, so OpenAI and Anthropic get no credential",
             help="add regions with an api_key each",
+            needs=(("regions",),),
             at_key=True,
         )
 

@@ -37,6 +37,8 @@ def _unused_region(facts: Facts) -> Iterator[Finding]:
     if not models or not facts.given(("regions",)) or any(model.regions is None for _, model in models):
         return
     used = {name for _, model in models for name in model.regions or ()}
+    if not used <= {region.name for _, region in facts.items("regions")}:
+        return  # one is misspelt, which is an error of its own
     for path, region in facts.items("regions"):
         if region.name not in used:
             yield Finding(
