@@ -44,7 +44,7 @@ def write(outcome: Outcome, wanted: Wanted) -> int:
         _save(wanted.save, {"schema_version": 1, **document(outcome, samples=True)})
     worse = _against(outcome, wanted.baseline) if wanted.baseline else False
     if wanted.html is not None:
-        _to_file(wanted.html, to_html(report(outcome, definitions=True)))
+        _to_file(wanted.html, to_html(report(outcome, full=True, definitions=True)))
     reached = any(m.ok for m in outcome.measured.values())
     if wanted.best and outcome.recommendation.region is not None:
         sys.stdout.write(outcome.recommendation.region + "\n")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from edgeinf.core.stats import Difference, bootstrap_difference, holm, proportion_bounds, quantile
+from edgeinf.core.stats import Difference, bootstrap_difference, holm, proportion_bounds, quantile, samples_needed
 from edgeinf.probe.stats import rounds_of, values_of
 from edgeinf.probe.values import Attempt, Phase
 
@@ -19,10 +19,14 @@ _REPLICATES, _MOST_REPLICATES = 2000, 20_000
 
 
 class Ranked(msgspec.Struct, frozen=True, kw_only=True):
-    """One place in the ranking. ``slower_by`` is against the best, with its 95 % interval; p is adjusted (Holm)."""
+    """One place in the ranking. ``slower_by`` is against the best, with its 95 % interval; p is adjusted (Holm).
+
+    With too few samples for a median the order is that of the middle values seen, and means little.
+    """
 
     name: str
     figure: str
+    n: int
     median: float | None
     healthy: bool
     slower_by: float | None = None
@@ -51,10 +55,11 @@ class AgentLoop(msgspec.Struct, frozen=True, kw_only=True):
 
 def rank(attempts: Mapping[str, Sequence[Attempt]], figure: str, phase: Phase, rounds: int, seed: int) -> list[Ranked]:
     """Order targets by the median of ``figure``; those that surely fail more than one call in a hundred come last."""
+    seen: dict[str, list[float]] = {}
     medians: dict[str, float | None] = {}
     healthy: dict[str, bool] = {}
     for name, made in attempts.items():
-        values = values_of(made, figure, phase)
+        values = seen[name] = values_of(made, figure, phase)
         medians[name] = quantile(values, 0.5) if values else None
         high = proportion_bounds(sum(a.ok for a in made), len(made)).high
         healthy[name] = high is not None and high >= _HEALTHY
@@ -81,7 +86,8 @@ def rank(attempts: Mapping[str, Sequence[Attempt]], figure: str, phase: Phase, r
             Ranked(
                 name=name,
                 figure=figure,
-                median=medians[name],
+                n=len(seen[name]),
+                median=medians[name] if len(seen[name]) >= samples_needed(0.5) else None,
                 healthy=healthy[name],
                 slower_by=found.value if found else None,
                 slower_low=found.low if found else None,
@@ -120,9 +126,12 @@ def _against_best(
 
 def recommend(ranking: Sequence[Ranked]) -> Recommendation:
     """Say which target to use. Where the interval of a difference holds 0, the two are called indistinguishable."""
-    if not ranking or ranking[0].median is None:
-        return Recommendation(region=None, reason="no target gave enough answers", indistinguishable=[])
-    best, rest = ranking[0], [r for r in ranking[1:] if r.median is not None]
+    if not ranking or not ranking[0].n:
+        return Recommendation(region=None, reason="no target answered", indistinguishable=[])
+    best, rest = ranking[0], [r for r in ranking[1:] if r.n]
+    if best.median is None:
+        reason = f"lowest {best.figure} seen, but {samples_needed(0.5)} rounds are needed to tell anything"
+        return Recommendation(region=best.name, reason=reason, indistinguishable=[r.name for r in rest])
     alike = [r.name for r in rest if r.healthy == best.healthy and (r.p is None or r.p >= _ALPHA)]
     lead = f"lowest median {best.figure} ({best.median:.4g})"
     if not best.healthy:

@@ -18,13 +18,13 @@ def emit_config(
     targets: Mapping[str, Target], ranking: Sequence[Ranked], advice: Recommendation, measured_at: str
 ) -> str:
     """Return YAML. Where the best stands alone, priority says so; where it does not, latency decides live."""
-    usable = [r for r in ranking if r.median is not None and r.healthy] or [r for r in ranking if r.median is not None]
+    usable = [r for r in ranking if r.n and r.healthy] or [r for r in ranking if r.n]
     alone = not advice.indistinguishable and len(usable) > 1
     lines = [f"# measured by edgeinf probe, {measured_at}", f"# {advice.reason}", "version: 1", "regions:"]
     for place, ranked in enumerate(usable):
         target = targets[ranked.name]
         lines += [
-            f"  # median {ranked.figure} {ranked.median:.4g}",
+            f"  # {_measured(ranked)}",
             f"  - name: {_quoted(_safe(target.name))}",
             f"    url: {_quoted(target.url)}",
             f"    serves: [{', '.join(target.serves) or _FAMILIES.get(target.dialect, 'openai')}]",
@@ -36,6 +36,12 @@ def emit_config(
             lines.append(f"    priority: {place}")
     lines += ["routing:", f"  strategy: {'priority' if alone else 'latency'}"]
     return "\n".join(lines) + "\n"
+
+
+def _measured(ranked: Ranked) -> str:
+    if ranked.median is None:
+        return f"{ranked.figure}: too few rounds for a median"
+    return f"median {ranked.figure} {ranked.median:.4g} of {ranked.n}"
 
 
 def _credential(target: Target) -> str:

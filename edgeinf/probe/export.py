@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -76,6 +77,14 @@ def to_prometheus(outcome: Outcome) -> str:
             lines.setdefault("edgeinf_probe_errors", []).append(
                 f'edgeinf_probe_errors{{{label},class="{kind}"}} {count}'
             )
+    for name, made in outcome.attempts.items():
+        metric = "edgeinf_probe_certificate_expiry_timestamp_seconds"
+        until = next((a.certificate_expires for a in reversed(made) if a.certificate_expires), None)
+        if until is not None:
+            stamp = datetime.fromisoformat(until).timestamp()
+            lines.setdefault(metric, []).append(f'{metric}{{target="{_escaped(name)}"}} {stamp:.0f}')
+    metric = "edgeinf_probe_last_run_timestamp_seconds"
+    lines[metric] = [f"{metric} {datetime.fromisoformat(outcome.at).timestamp():.0f}"]
     for gate in outcome.gates:
         labels = f'target="{_escaped(gate.target)}",slo="{_escaped(gate.slo)}",outcome="{gate.outcome}"'
         lines.setdefault("edgeinf_probe_gate", []).append(f"edgeinf_probe_gate{{{labels}}} 1")

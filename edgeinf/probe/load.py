@@ -17,7 +17,7 @@ import msgspec
 from edgeinf.core.stats import quantile
 from edgeinf.probe.request import Request
 from edgeinf.probe.run import Run
-from edgeinf.probe.values import Attempt
+from edgeinf.probe.values import Attempt, Instants
 
 __all__ = ["MAX_IN_FLIGHT", "Load", "run_load"]
 
@@ -72,6 +72,7 @@ def run_load(run: Run, name: str, rate: float, *, in_flight: int = MAX_IN_FLIGHT
             with lock:
                 if active >= in_flight:
                     dropped += 1
+                    run.take(_dropped(name, number, due))
                     continue
                 active += 1
                 peak = max(peak, active)
@@ -96,6 +97,20 @@ def run_load(run: Run, name: str, rate: float, *, in_flight: int = MAX_IN_FLIGHT
         max_in_flight=peak,
         lag_ms_p99=round(late / 1e6, 3) if late is not None else None,
         client_bound=(late or 0) > _SLOW_LAG_NS or full or (time.process_time() - busy) / seconds > 0.8,
+    )
+
+
+def _dropped(name: str, number: int, due: int) -> Attempt:
+    """Return the record of a request that was never sent: it counts as a failure, or a stall could hide in it."""
+    return Attempt(
+        target=name,
+        round=number,
+        phase="warm",
+        at=time.time(),
+        instants=Instants(scheduled=due, start=due),
+        error="dropped",
+        detail="too many requests were in flight",
+        open_loop=True,
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from edgeinf.core.report.cells import format_number
 from edgeinf.core.report.tree import Axis, Cell, Chart, Column, Part, Point, Section, Series, Table, Text
-from edgeinf.probe.figures import DEFINITIONS, figures
+from edgeinf.probe.figures import COLD, DEFINITIONS, WARM, figures
 from edgeinf.probe.gate import Gate
 from edgeinf.probe.outcome import Outcome, phase_of
 from edgeinf.probe.stats import Figure, Measured
@@ -18,11 +18,11 @@ _QUANTILES = ("p90", "p95", "p99")
 _DRAWN = 8  # targets whose rounds are drawn: more lines than colours say nothing
 
 
-def report(outcome: Outcome, *, definitions: bool = False) -> Section:
-    """Return the whole report: advice first, then figures, then what went wrong."""
+def report(outcome: Outcome, *, full: bool = False, definitions: bool = False) -> Section:
+    """Return the whole report: advice first, then figures, then what went wrong. ``full`` is for a page."""
     parts: list[Part] = [_advice(outcome)]
     parts += [_gates(outcome.gates)] if outcome.gates else []
-    parts += [_main(outcome), *_spread(outcome), *_phases(outcome)]
+    parts += [_main(outcome), *_spread(outcome), *(_full(outcome) if full else _compact(outcome))]
     parts += [_load(outcome)] if outcome.loads else []
     parts += [_idle(outcome)] if any(m.idle for m in outcome.measured.values()) else []
     parts += [_errors(outcome)] if any(m.errors for m in outcome.measured.values()) else []
@@ -159,17 +159,44 @@ def _per_round(outcome: Outcome, name: str, figure: str) -> tuple[Point, ...]:
     return tuple(Point(x=a.round, y=figures(a).get(figure) if a.ok else None) for a in made)
 
 
-def _phases(outcome: Outcome) -> Iterable[Part]:
+def _compact(outcome: Outcome) -> Iterable[Part]:
+    """Show one row per target: medians, and the spread where there are too few samples for one."""
+    for title, pick, names in (("cold connections", "cold", COLD), ("warm connections", "warm", WARM)):
+        shown = {name: (m.cold if pick == "cold" else m.warm) for name, m in outcome.measured.items()}
+        used = [figure for figure in names if any(found[figure].n for found in shown.values())]
+        rows: list[tuple[Cell, ...]] = [
+            (name, max(f.n for key, f in found.items() if key != "icl_ms"), *(_brief(found[figure]) for figure in used))
+            for name, found in shown.items()
+            if any(f.n for f in found.values())
+        ]
+        if rows:
+            columns = (Column(title="target"), Column(title="n"), *(Column(title=figure) for figure in used))
+            note = "medians; min–max where there are too few samples"
+            yield Section(title=title, parts=(Table(columns=columns, rows=tuple(rows), caption=note),))
+
+
+def _brief(found: Figure) -> Cell:
+    if found.median is not None or found.min is None or found.max is None:
+        return found.median
+    return f"{format_number(found.min)}–{format_number(found.max)}"
+
+
+def _full(outcome: Outcome) -> Iterable[Part]:
+    """Show one row per target and figure, with bounds."""
+    columns = tuple(
+        Column(title=c) for c in ("target", "figure", "n", "median", "95 % bounds", "min", "max", *_QUANTILES)
+    )
     for title, pick in (("cold connections", "cold"), ("warm connections", "warm")):
         rows: list[tuple[Cell, ...]] = []
         for name, measured in outcome.measured.items():
             shown = measured.cold if pick == "cold" else measured.warm
-            rows += [(name, figure, f.n, f.median, _bounds(f), f.min, f.max) for figure, f in shown.items() if f.n > 0]
+            rows += [
+                (name, figure, f.n, f.median, _bounds(f), f.min, f.max, f.p90, f.p95, f.p99)
+                for figure, f in shown.items()
+                if f.n > 0
+            ]
         if rows:
-            columns = ("target", "figure", "n", "median", "95 % bounds", "min", "max")
-            yield Section(
-                title=title, parts=(Table(columns=tuple(Column(title=c) for c in columns), rows=tuple(rows)),)
-            )
+            yield Section(title=title, parts=(Table(columns=columns, rows=tuple(rows)),))
 
 
 def _load(outcome: Outcome) -> Section:

@@ -29,6 +29,7 @@ FAILURES: dict[str, str] = {
     "stall": "output stopped and did not go on in time",
     "truncated": "the answer ended before its end",
     "protocol": "not HTTP or not the dialect",
+    "dropped": "not sent when it was due: too many requests were in flight",
 }
 
 

@@ -51,8 +51,10 @@ def test_a_region_without_answers_is_last_and_no_region_is_no_advice():
 
 
 def test_few_rounds_tell_nothing_apart():
-    _, advice = _advice(a=run_of([10.0] * 4, "a"), b=run_of([90.0] * 4, "b"))
-    assert advice.indistinguishable == ["b"]
+    ranking, advice = _advice(a=run_of([10.0] * 4, "a"), b=run_of([90.0] * 4, "b"))
+    assert (advice.region, advice.indistinguishable) == ("a", ["b"])
+    assert "5 rounds are needed" in advice.reason
+    assert ranking[0].median is None, "a median that cannot be bounded is not shown"
 
 
 def test_an_agents_loop_pays_one_round_trip_per_step():

@@ -57,3 +57,9 @@ def test_a_key_of_unknown_origin_is_asked_for_by_name(tmp_path):
     text = _emit({"a-b": [10.0] * 9}, **{"a-b": target_of("https://a.example/v1", name="a-b", key="sk-secret12345678")})
     assert "sk-secret" not in text
     assert _loaded(text, tmp_path, A_B_KEY="sk-x12345678901").regions[0].api_key is not None
+
+
+def test_few_rounds_still_make_a_config(tmp_path):
+    config = _loaded(_emit({"a": [10.0] * 3, "b": [20.0] * 3}), tmp_path)
+    assert [r.name for r in config.regions] == ["a", "b"]
+    assert config.routing.strategy == "latency"

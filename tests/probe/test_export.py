@@ -46,10 +46,12 @@ def test_a_row_per_figure_and_per_error():
 
 
 def test_the_textfile_is_one_that_prometheus_reads():
-    text = to_prometheus(_outcome(run_of([10.0] * 9 + [None]), [parse_slo("ttft_ms.p50 < 50")]))
-    line = re.compile(r'# TYPE [a-z0-9_]+ gauge|[a-z0-9_]+\{(?:[a-z]+="(?:[^"\\]|\\.)*",?)+\} [-+.e\d]+')
+    made = [*run_of([10.0] * 9 + [None]), attempt_of(phase="cold", certificate_expires="2030-01-01T00:00:00+00:00")]
+    text = to_prometheus(_outcome(made, [parse_slo("ttft_ms.p50 < 50")]))
+    line = re.compile(r'# TYPE [a-z0-9_]+ gauge|[a-z0-9_]+(?:\{(?:[a-z]+="(?:[^"\\]|\\.)*",?)+\})? [-+.e\d]+')
     assert all(line.fullmatch(row) for row in text.splitlines())
     assert 'edgeinf_probe_ttft_seconds{target="a\\"b",phase="warm",quantile="0.5"} 0.01' in text
     assert "edgeinf_probe_errors" in text
+    assert 'certificate_expiry_timestamp_seconds{target="a\\"b"} 1893456000' in text
     types = [row for row in text.splitlines() if row.startswith("# TYPE")]
     assert len(types) == len(set(types))

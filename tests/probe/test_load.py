@@ -54,3 +54,4 @@ def test_requests_beyond_the_limit_in_flight_are_dropped_and_counted():
     assert load.dropped > 0
     assert load.sent + load.dropped == load.scheduled == 20
     assert load.max_in_flight == 3
+    assert measure("origin", run.attempts).errors == {"dropped": load.dropped}, "a drop is a failure, not a gap"

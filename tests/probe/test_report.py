@@ -55,6 +55,15 @@ def test_gates_errors_and_advice_are_shown():
     assert "a: lowest median" in text
 
 
+def test_many_targets_take_a_row_each_and_a_page_holds_every_figure():
+    names = tuple(f"t{n}" for n in range(30))
+    text = _text([a for name in names for a in run_of([10.0] * 9, name)], names=names)
+    assert max(text.count(f" {name} ") for name in names) < 9
+    run = Run([target_of("http://127.0.0.1:1", name="a")], Plan(rounds=9), Route())
+    run.attempts = run_of([10.0] * 9)
+    assert "<td>e2e_ms</td>" in to_html(report(conclude(run, rounds=9), full=True))
+
+
 def test_the_open_loop_shows_what_was_dropped():
     text = _text([attempt_of(open_loop=True, at={"scheduled": 0.0})], loads=[_LOAD])
     assert "dropped" in text

@@ -189,6 +189,12 @@ def test_comments_do_not_keep_a_stalled_stream_alive():
     assert attempt.error == "stall"
 
 
+def test_both_families_are_measured_and_named():
+    with ThreadedOrigin({}, host="::1") as six, ThreadedOrigin({}) as four:
+        made = [ask(six.url), ask(four.url)]
+    assert [(a.error, a.family, a.ip) for a in made] == [(None, 6, "::1"), (None, 4, "127.0.0.1")]
+
+
 def test_a_whole_answer_has_no_time_to_first_token():
     body = (
         b'{"choices":[{"index":0,"message":{"content":"ok"},"finish_reason":"stop"}],"usage":{"completion_tokens":1}}'
