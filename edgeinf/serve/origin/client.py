@@ -1,4 +1,4 @@
-"""The relay client as the rest of the proxy sees it; how it works is :mod:`edgeinf.serve.origin.connection`.
+"""The relay client as the rest of the proxy sees it; how it works is :mod:`edgeinf.serve.origin.pool`.
 
 A client sends one request to one origin and hands back the answer as it arrives. It follows no redirect, keeps no
 cookie, decompresses nothing, uses no proxy from the environment, and closes the connection at once when the task
@@ -78,6 +78,10 @@ class Client(Protocol):
 
     async def warm(self, url: str, count: int) -> int:
         """Open connections until ``count`` are idle and return how many are. Raise OriginFailure."""
+        ...
+
+    def tidy(self) -> None:
+        """Close idle connections that will not be used again."""
         ...
 
     async def aclose(self) -> None:

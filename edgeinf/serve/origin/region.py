@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from urllib.parse import urlsplit
+from functools import lru_cache
+from urllib.parse import quote, urlsplit
 
 import msgspec
 
@@ -32,8 +33,9 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True):
     load: Load | None = None
 
     def url(self, path: str, query: str) -> str:
-        """Return where a request path lives at this origin."""
-        return f"{self.base}{path}?{query}" if query else self.base + path
+        """Return where a request path (as decoded by the server) and query (as it came) live at this origin."""
+        path = _quoted(path)
+        return f"{self.base}{path}?{_query(query)}" if query else self.base + path
 
     @property
     def site(self) -> str:
@@ -70,6 +72,18 @@ def make_origin(region: Region) -> Origin:
         place=place_of(region.location),
         load=region.load,
     )
+
+
+@lru_cache(maxsize=1024)
+def _quoted(path: str) -> str:
+    # The server has decoded the path: a line end in it must not become one in the request that we write.
+    return quote(path, safe="/:@!$&'()*+,;=-._~")
+
+
+def _query(query: str) -> str:
+    if query.isascii() and query.isprintable() and " " not in query:
+        return query
+    return quote(query.encode("latin-1", "replace"), safe="/?:@!$&'()*+,;=-._~%[]|^`{}\\\"<>")
 
 
 def place_of(location: object) -> Place | None:
