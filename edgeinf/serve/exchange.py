@@ -31,6 +31,15 @@ _PREFIX = os.urandom(5).hex()
 _count = itertools.count(1)
 
 
+def _renew_prefix() -> None:
+    global _PREFIX
+    _PREFIX = os.urandom(5).hex()
+
+
+# Processes that are forked from one would otherwise give out the same ids.
+os.register_at_fork(after_in_child=_renew_prefix)
+
+
 class ClientGone(Exception):
     """The client closed its connection, so there is nobody to answer."""
 

@@ -7,18 +7,25 @@ import contextlib
 import logging
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 import uvicorn
 
 from edgeinf.core.config.schema import Config
 from edgeinf.core.errors import UsageError
+from edgeinf.serve import systemd
 from edgeinf.serve.app import App
+from edgeinf.serve.reload import Load, apply_config, read_config, watch_files
 from edgeinf.serve.runtime import Runtime, make_runtime
 
-__all__ = ["bind", "serve", "serve_forever"]
+__all__ = ["bind", "loop_factory", "serve", "serve_forever"]
+
+_log = logging.getLogger("edgeinf.serve")
 
 _BACKLOG = 2048
+# How long clients that keep connections open are asked to leave by themselves, before those that are idle are closed.
+_LINGER_S = 1.0
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -55,6 +62,16 @@ class _Server(uvicorn.Server):
         if self._ready is not None:
             self._ready()
 
+    async def drain(self, linger_s: float) -> None:
+        """Ask clients to leave by themselves for a while, then stop listening and finish what is under way."""
+        self.config.encoded_headers = [*self.config.encoded_headers, (b"connection", b"close")]
+        self.server_state.default_headers = [*self.server_state.default_headers, (b"connection", b"close")]
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(linger_s):
+                while self.server_state.connections:  # noqa: ASYNC110 - uvicorn says nothing when one leaves
+                    await asyncio.sleep(0.02)
+        self.should_exit = True
+
 
 async def serve(
     config: Config,
@@ -62,11 +79,14 @@ async def serve(
     *,
     ready: Callable[[], None] | None = None,
     stop: asyncio.Event | None = None,
+    force: asyncio.Event | None = None,
     runtime: Runtime | None = None,
 ) -> None:
-    """Serve on a socket until ``stop`` is set; then finish what is under way within ``listen.drain``."""
+    """Serve on a socket until ``stop`` is set; then finish what is under way within ``listen.drain``, or until
+    ``force`` is set."""
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
     runtime = runtime or make_runtime(config)
+    linger_s = min(_LINGER_S, config.listen.drain / 4)
     settings = uvicorn.Config(
         App(runtime),
         http="httptools",
@@ -78,49 +98,118 @@ async def serve(
         date_header=False,
         proxy_headers=False,
         timeout_keep_alive=75,
-        timeout_graceful_shutdown=max(1, round(config.listen.drain)),
+        timeout_graceful_shutdown=max(1, round(config.listen.drain - linger_s)),
         backlog=_BACKLOG,
     )
     server = _Server(settings, ready)
-    stopping = asyncio.ensure_future(_stop_on(stop, server, runtime)) if stop is not None else None
+    runtime.in_progress = lambda: len(server.server_state.tasks)
+    waiting = [asyncio.ensure_future(_stop_on(stop, server, runtime, linger_s))] if stop is not None else []
+    if force is not None:
+        waiting.append(asyncio.ensure_future(_force_on(force, server)))
     try:
         await server.serve(sockets=[sock])
     finally:
-        if stopping is not None:
-            stopping.cancel()
+        for task in waiting:
+            task.cancel()
         await runtime.aclose()
 
 
-async def _stop_on(stop: asyncio.Event, server: uvicorn.Server, runtime: Runtime) -> None:
+async def _stop_on(stop: asyncio.Event, server: _Server, runtime: Runtime, linger_s: float) -> None:
     await stop.wait()
     runtime.draining = True
-    server.should_exit = True
+    await server.drain(linger_s)
 
 
-def serve_forever(config: Config, sock: socket.socket, *, ready: Callable[[], None]) -> int:
-    """Serve until SIGINT or SIGTERM and return the exit code that says which."""
+async def _force_on(force: asyncio.Event, server: _Server) -> None:
+    await force.wait()
+    server.should_exit = server.force_exit = True
+
+
+def serve_forever(
+    config: Config,
+    sock: socket.socket,
+    *,
+    ready: Callable[[], None],
+    workers: int = 1,
+    load: Load | None = None,
+    watch: Sequence[Path] = (),
+) -> int:
+    """Serve until SIGINT or SIGTERM and return the exit code that says which.
+
+    ``load`` reads the config anew: on SIGHUP, and when one of the files in ``watch`` changes.
+    """
+    if workers > 1:
+        from edgeinf.serve.supervise import supervise
+
+        return supervise(config, sock, ready=ready, workers=workers, load=load, watch=watch)
     code = 0
 
     async def main() -> None:
         nonlocal code
-        stop = asyncio.Event()
+        stop, force = asyncio.Event(), asyncio.Event()
         loop = asyncio.get_running_loop()
 
         def end(by: signal.Signals) -> None:
             nonlocal code
+            if stop.is_set():
+                force.set()
             code = 128 + by
+            systemd.notify("STOPPING=1")
             stop.set()
 
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, end, number)
-        await serve(config, sock, ready=ready, stop=stop)
+        runtime = make_runtime(config)
+        tasks = [loop.create_task(systemd.keep_watchdog())]
+        if load is not None:
+            tasks += _reloading(runtime, load, watch)
 
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        def said() -> None:
+            ready()
+            systemd.notify("READY=1")
+
+        try:
+            await serve(config, sock, ready=said, stop=stop, force=force, runtime=runtime)
+        finally:
+            for task in tasks:
+                task.cancel()
+
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
         runner.run(main())
     return code
 
 
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+def _reloading(runtime: Runtime, load: Load, watch: Sequence[Path]) -> list[asyncio.Task[None]]:
+    """Reload on SIGHUP and on a changed file, one reload at a time."""
+    loop = asyncio.get_running_loop()
+    asked = asyncio.Event()
+
+    async def once() -> None:
+        systemd.reloading()
+        read = await read_config(load)
+        why_not = read if isinstance(read, str) else apply_config(runtime, read)
+        if why_not is None:
+            _log.warning("the config was read anew and holds from now on")
+        else:
+            _log.error("the changed config is refused, the old one stays: %s", why_not)
+            runtime.notices["reload"] = f"the changed config is refused, the old one holds: {why_not}"
+        systemd.notify("READY=1")
+
+    async def keep() -> None:
+        while True:
+            await asked.wait()
+            asked.clear()
+            await once()
+
+    async def changed() -> None:
+        asked.set()
+
+    loop.add_signal_handler(signal.SIGHUP, asked.set)
+    return [loop.create_task(keep()), loop.create_task(watch_files(watch, changed))]
+
+
+def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """Return what makes the fastest event loop that this system has; None for asyncio's own."""
     try:
         import uvloop
     except ImportError:  # not on every system; asyncio's own loop serves as well, slower
