@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["MASK", "looks_like_secret", "redact", "redact_in_place"]
+__all__ = ["KEY_FORMS", "MASK", "looks_like_secret", "redact", "redact_in_place"]
 
 MASK = "***"
 
 # Provider prefixes: OpenAI and Anthropic sk-, Groq gsk_, Google AIza, GitHub ghp_/github_pat_, Hugging Face hf_,
 # AWS AKIA, Slack xox?-, Replicate r8_, xAI xai-, NVIDIA nvapi-, Perplexity pplx-, edgeinf's own ek-.
-_KEY_FORMS = (
+KEY_FORMS = (
     r"sk-[A-Za-z0-9_-]{8,}|gsk_[A-Za-z0-9]{16,}|AIza[A-Za-z0-9_-]{20,}|gh[pousr]_[A-Za-z0-9]{20,}"
     r"|github_pat_[A-Za-z0-9_]{20,}|hf_[A-Za-z0-9]{16,}|AKIA[A-Z0-9]{12,}|xox[abprs]-[A-Za-z0-9-]{10,}"
     r"|r8_[A-Za-z0-9]{16,}|xai-[A-Za-z0-9]{16,}|nvapi-[A-Za-z0-9_-]{16,}|pplx-[A-Za-z0-9]{16,}"
     r"|ek-[A-Za-z0-9_-]{16,}"
 )
-_SECRET = re.compile(rf"(?<![A-Za-z0-9])(?:{_KEY_FORMS})")
+# A form as particular as these is a key also where it is glued to a word.
+_GLUED_FORMS = r"sk-(?:proj|ant|svcacct|or-v1)-[A-Za-z0-9_-]{16,}"
+_SECRET = re.compile(rf"(?<![A-Za-z0-9])(?:{KEY_FORMS})|{_GLUED_FORMS}")
 _BEARER = re.compile(r"(?i)\b(bearer\s+)[A-Za-z0-9._~+/=-]{6,}")
 _USERINFO = re.compile(r"(://[^/\s:@]*:)[^/\s@]+(@)")
 _LABELLED = re.compile(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import re
 import typing
 from collections.abc import Callable, Iterator
 from datetime import date
@@ -19,6 +20,8 @@ from edgeinf.core.redact import MASK, redact
 from edgeinf.core.units import format_duration
 
 __all__ = ["effective"]
+
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
 
 
 def effective(seen: Inspection) -> str:
@@ -62,7 +65,14 @@ def _entry(head: str, value: Any, hint: Any, path: KeyPath, depth: int, seen: In
             else:
                 yield from _entry(dash, item, inner, here, depth + 1, seen)
     else:
-        yield f"{head} {_scalar(value, hint, path)}  # {_origin(path, seen)}\n"
+        shown = MASK if _from_secret(path, seen) else _scalar(value, hint, path)
+        yield f"{head} {shown}  # {_origin(path, seen)}\n"
+
+
+def _from_secret(path: KeyPath, seen: Inspection) -> bool:
+    """Return whether a variable with the name of a credential is in the value."""
+    touched = seen.touched.get(path)
+    return touched is not None and any(_SECRET_NAME.search(name) for name in touched.names)
 
 
 def _is_list(hint: Any) -> bool:

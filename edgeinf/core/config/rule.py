@@ -141,14 +141,22 @@ def locate(code: str, severity: Severity, finding: Finding, facts: Facts) -> Dia
     return Diagnostic(
         code=code,
         severity=severity,
-        message=finding.message,
+        message=_unfilled(finding.message, facts),
         span=None if origin or site is None else site.value if exact else site.key,
         path=finding.path,
-        label=finding.label,
-        help=finding.help,
+        label=finding.label and _unfilled(finding.label, facts),
+        help=finding.help and _unfilled(finding.help, facts),
         related=related,
         origin=origin,
     )
+
+
+def _unfilled(text: str, facts: Facts) -> str:
+    """Show variables as they are written: what they hold may be a secret, whatever the field."""
+    for touched in facts.touched.values():
+        if touched.text and len(touched.text) > 3 and touched.text in text:
+            text = text.replace(touched.text, touched.raw)
+    return text
 
 
 def _upwards(path: KeyPath) -> Iterator[KeyPath]:

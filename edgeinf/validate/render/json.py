@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from edgeinf.core.config.diagnostic import Diagnostic, dotted
+from edgeinf.core.redact import redact
 from edgeinf.validate.report import Report
 
 __all__ = ["document", "render"]
@@ -46,7 +47,7 @@ def _diagnostic(d: Diagnostic) -> dict[str, Any]:
         "column": d.span.column if d.span else None,
         "end_line": d.span.end_line if d.span else None,
         "end_column": d.span.end_column if d.span else None,
-        "path": dotted(d.path),
+        "path": redact(dotted(d.path)),
         "label": d.label,
         "help": d.help,
         "related": [
