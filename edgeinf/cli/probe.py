@@ -113,7 +113,7 @@ def probe(
     from edgeinf.probe.values import Timeouts
 
     mode = _one_of({"cold": cold, "ping": ping, "idle": idle is not None}, "both")
-    _check(dialect, family, rate, mode, rounds)
+    _check(dialect, family, rate, mode, watch=watch)
     gates = [parse_slo(text) for text in slo or []]
     before = read_saved(baseline) if baseline is not None else None
     settings = _read_config(config, words)
@@ -261,12 +261,15 @@ def _duration(parse: Callable[[str], float], text: str, flag: str) -> float:
         raise UsageError(f"{flag}: {error}") from None
 
 
-def _check(dialect: str | None, family: int | None, rate: float | None, mode: str, rounds: int | None) -> None:
+def _check(dialect: str | None, family: int | None, rate: float | None, mode: str, *, watch: bool) -> None:
+    """Refuse what cannot go together or is not known."""
     from edgeinf.probe.request import DIALECTS
 
     if dialect is not None and dialect not in DIALECTS:
         raise UsageError(f"there is no dialect {dialect!r}", hint=f"one of: {', '.join(DIALECTS)}")
     if family not in (None, 4, 6):
         raise UsageError(f"--family {family}", hint="one of: 4, 6")
-    if rate is not None and (rate <= 0 or mode != "both"):
-        raise UsageError("--rate is a number above 0 and goes with neither --cold, --ping nor --idle")
+    if rate is not None and rate <= 0:
+        raise UsageError(f"--rate {rate:g}", hint="requests per second, above 0")
+    if rate is not None and (mode != "both" or watch):
+        raise UsageError("--rate goes with neither --cold, --ping, --idle nor --watch")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -56,8 +57,18 @@ def write(outcome: Outcome, wanted: Wanted) -> int:
         _FORMS[wanted.form](outcome, wanted.explain)
     if not reached:
         kinds = sorted({kind for m in outcome.measured.values() for kind in m.errors})
-        raise RemoteError(f"no target answered ({', '.join(kinds)})", hint="edgeinf probe --ping shows how far it gets")
+        raise RemoteError(f"no target answered ({', '.join(kinds)})", hint=_way_out(outcome))
     return 1 if worse else verdict_of(outcome.gates, strict=wanted.strict)
+
+
+def _way_out(outcome: Outcome) -> str:
+    """Return what to try when nothing answered."""
+    set_ = next((n for n in ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy") if os.environ.get(n)), None)
+    if set_ and not any(outcome.proxy.values()):
+        return f"{set_} is set and was not used: --proxy env uses it"
+    if outcome.plan.mode == "ping":
+        return "the table of errors says how far each got"
+    return "edgeinf probe --ping shows how far the network gets"
 
 
 def _print_json(outcome: Outcome, explain: bool) -> None:

@@ -101,6 +101,11 @@ def _warnings(attempts: Mapping[str, Sequence[Attempt]], mode: str) -> list[str]
         families = {a.family for a in made if a.family}
         if len(families) > 1:
             out.append(f"{name}: both IPv4 and IPv6 were used; --family keeps them apart")
+        if made and all(a.error in ("connect", "connect_timeout") for a in made):
+            tried = next((a.family for a in made if a.family), None)
+            other = {4: 6, 6: 4}.get(tried or 0)
+            if other:
+                out.append(f"{name}: only IPv{tried} was tried; --family {other} tries the other")
         expires = next((a.certificate_expires for a in reversed(made) if a.certificate_expires), None)
         if expires and (left := (datetime.fromisoformat(expires) - datetime.now(UTC)).days) < 21:
             out.append(f"{name}: the certificate expires in {left} days")

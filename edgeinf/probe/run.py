@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from edgeinf.core.errors import UsageError
+from edgeinf.core.errors import RemoteError, UsageError
 from edgeinf.core.tokens import warm
 from edgeinf.probe.plan import Plan, steps
 from edgeinf.probe.request import (
@@ -130,13 +130,13 @@ def run_rounds(run: Run, rounds: Iterator[int]) -> None:
 
 
 def list_models(target: Target, route: Route) -> list[str]:
-    """Return the models that a target lists, an empty list where it lists none."""
+    """Return the models that a target lists, an empty list where it lists none. Raise RemoteError, UsageError."""
     client = Client(target, route)
     collected = bytearray()
     attempt = client.attempt(models_request(target), round=-1, phase="preflight", body=collected)
     client.close()
     if attempt.error is not None:
-        return []
+        raise RemoteError(f"{target.name} was not reached ({attempt.error}): {attempt.detail}")
     if attempt.status in (401, 403):
         raise UsageError(f"{target.name} refuses the credential ({attempt.status})", hint="use --key-env NAME")
     try:

@@ -77,6 +77,7 @@ class Client:
             attempt.detail = None
         except Failure as failure:
             attempt.error, attempt.detail = failure.kind, failure.detail
+            attempt.ip, attempt.family = attempt.ip or failure.ip, attempt.family or failure.family
         finally:
             if connection is not None:
                 self._give_back(connection)

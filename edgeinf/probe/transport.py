@@ -151,8 +151,10 @@ def connect(place: Place, route: Route, instants: Instants, *, number: int) -> C
             connection.forward_proxy = proxy
         if place.secure:
             instants.tls = connection.handshake(Tls(place.host, route.ca), deadline)
-    except BaseException:
+    except BaseException as error:
         connection.close()
+        if isinstance(error, Failure):
+            error.ip, error.family = address.ip, address.family
         raise
     return connection
 

@@ -138,6 +138,8 @@ class Failure(Exception):
         assert kind in FAILURES
         self.kind = kind
         self.detail = detail
+        self.ip: str | None = None  # where to, if it got so far
+        self.family: int | None = None
 
 
 def milliseconds(earlier: int, later: int) -> float:

@@ -56,8 +56,13 @@ def test_json_goes_to_stdout_and_everything_else_to_stderr(origin):
         (["--cold", "--ping"], 2),
         (["--family", "5"], 2),
         (["--json", "--csv"], 2),
+        (["--rate", "5", "--watch"], 2),
+        (["--dialect", "grpc"], 2),
     ],
-    ids=["pass", "fail", "inconclusive", "strict", "wrong gate", "two modes", "wrong family", "two forms"],
+    ids=[
+        *("pass", "fail", "inconclusive", "strict", "wrong gate", "two modes", "wrong family", "two forms"),
+        *("a load is not watched", "wrong dialect"),
+    ],
 )
 def test_the_exit_code_is_the_contracts(origin, options, code):
     done = _probe(origin.url, "--rounds", "6", *options)
@@ -75,6 +80,11 @@ def test_nothing_reachable_is_five_and_says_why():
     assert done.returncode == 5
     assert "no target answered (connect)" in done.stderr
     assert "refused" in done.stdout
+
+
+def test_a_proxy_that_was_not_asked_for_is_pointed_at():
+    done = _probe("http://127.0.0.1:9", "--model", "m", "--rounds", "2", HTTPS_PROXY="http://127.0.0.1:1")
+    assert "HTTPS_PROXY is set and was not used: --proxy env uses it" in done.stderr
 
 
 def test_nothing_to_measure_is_wrong_usage(tmp_path: Path):

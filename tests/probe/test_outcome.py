@@ -52,8 +52,9 @@ def test_silence_costs_the_connection_the_function_and_the_model():
         ([attempt_of(family=4), attempt_of(family=6)], "--family"),
         ([attempt_of(certificate_expires="2020-01-01T00:00:00+00:00")], "certificate expires"),
         ([attempt_of(phase="cold") for _ in range(3)], "no connection was kept"),
+        ([attempt_of(error="connect", family=6)], "--family 4"),
     ],
-    ids=["read buffer full", "two families", "certificate", "no keep-alive"],
+    ids=["read buffer full", "two families", "certificate", "no keep-alive", "one family is dead"],
 )
 def test_what_makes_figures_doubtful_is_said(attempts, said):
     assert any(said in note for note in _outcome(attempts).notes)

@@ -2,7 +2,7 @@ import itertools
 
 import pytest
 
-from edgeinf.core.errors import UsageError
+from edgeinf.core.errors import RemoteError, UsageError
 from edgeinf.mock import ThreadedOrigin
 from edgeinf.probe.figures import figures
 from edgeinf.probe.plan import Plan
@@ -78,7 +78,10 @@ def test_the_models_of_a_target_are_listed_or_it_says_why_not():
         origin.use({"fault": "401"})
         with pytest.raises(UsageError, match="refuses the credential"):
             list_models(target_of(origin.url), _ROUTE)
-    assert list_models(target_of(origin.url), _ROUTE) == []
+        origin.use({"fault": "404"})
+        assert list_models(target_of(origin.url), _ROUTE) == []
+    with pytest.raises(RemoteError, match="was not reached"):
+        list_models(target_of(origin.url), _ROUTE)
 
 
 def test_a_target_that_refuses_for_good_is_asked_once():

@@ -213,6 +213,7 @@ def test_nobody_listening_is_a_refused_connection():
     attempt = ask(url)
     assert attempt.error == "connect"
     assert "refused" in attempt.detail
+    assert (attempt.ip, attempt.family) == ("127.0.0.1", 4)
 
 
 def test_a_name_that_does_not_resolve_is_its_own_class():
