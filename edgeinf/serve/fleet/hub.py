@@ -9,21 +9,25 @@ from typing import Any
 
 import msgspec
 
-from edgeinf.core.clock import Clock
+from edgeinf.core.eviction import LruTtl
 from edgeinf.serve.fleet.link import Handler, Link, LinkDown
 from edgeinf.serve.limits.base import Charge, Limiter, Taken
 
 __all__ = ["Hub", "Joined"]
 
-# How long it is remembered that an answer has just been stored, so that whoever missed it looks again.
-_JUST_S = 5.0
+# Of how many answers it is remembered which worker has them in its memory.
+_HELD = 50_000
 
 
 class Joined(msgspec.Struct, kw_only=True):
-    """The part of one worker in an answer: it fetches, or follows another under a number; or it looks again."""
+    """The part of one worker in an answer: it fetches, or is told under a number by the one that fetches or has it.
+
+    ``look_again``: others have stored it meanwhile, where all can see it.
+    """
 
     leads: bool
     number: int = 0
+    held: bool = False
     look_again: bool = False
 
 
@@ -41,13 +45,12 @@ class _Settle(msgspec.Struct, array_like=True):
 class Hub:
     """Handles what workers ask. ``links`` are those that are alive."""
 
-    def __init__(self, limiter: Limiter, clock: Clock) -> None:
+    def __init__(self, limiter: Limiter) -> None:
         self.links: list[Link] = []
         self._limiter = limiter
-        self._clock = clock
         self._slots: dict[Link, dict[tuple[str, str, str, str], Charge]] = {}
         self._leaders: dict[bytes, Link] = {}
-        self._just: dict[bytes, float] = {}
+        self._holders: LruTtl[bytes, Link] = LruTtl(max_entries=_HELD)
         self._numbers = itertools.count(1)
         self._follows: dict[int, tuple[Link, Link]] = {}  # number -> leader, follower
 
@@ -115,26 +118,28 @@ class Hub:
     # --- who fetches what ---
 
     def _join(self, link: Link, body: msgspec.Raw) -> Joined:
-        find = msgspec.msgpack.decode(body, type=bytes)
+        find, ask_holder = msgspec.msgpack.decode(body, type=tuple[bytes, bool])
         leader = self._leaders.get(find)
         if leader is None or leader is link:
-            self._leaders[find] = link
-            until = self._just.pop(find, 0.0)
-            return Joined(leads=True, look_again=until > self._clock.monotonic())
+            holder = self._holders.get(find, 0.0)
+            if not ask_holder or holder is None or holder is link or holder.down:
+                self._leaders[find] = link
+                return Joined(leads=True, look_again=self._holders.pop(find) is not None)
+            return Joined(leads=False, number=self._follow(holder, link, find), held=True)
+        return Joined(leads=False, number=self._follow(leader, link, find))
+
+    def _follow(self, leader: Link, link: Link, find: bytes) -> int:
         number = next(self._numbers)
         self._follows[number] = (leader, link)
         leader.tell("follow", (number, find))
-        return Joined(leads=False, number=number)
+        return number
 
     def _over(self, link: Link, body: msgspec.Raw) -> None:
         find, stored = msgspec.msgpack.decode(body, type=tuple[bytes, bool])
         if self._leaders.get(find) is link:
             del self._leaders[find]
-            now = self._clock.monotonic()
             if stored:
-                self._just[find] = now + _JUST_S
-            if len(self._just) > 10_000:
-                self._just = {find: until for find, until in self._just.items() if until > now}
+                self._holders.put(find, link, now=0.0, ttl_s=1.0)
 
     def _part(self, link: Link, body: msgspec.Raw) -> None:
         number, last, part = msgspec.msgpack.decode(body, type=tuple[int, bool, msgspec.Raw])

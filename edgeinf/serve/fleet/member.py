@@ -11,20 +11,24 @@ import msgspec
 from edgeinf.core.call import Usage
 from edgeinf.core.errors import CallError
 from edgeinf.serve.cache import entry as entries
+from edgeinf.serve.cache.entry import Entry
 from edgeinf.serve.exchange import Exchange
 from edgeinf.serve.fleet.hub import Joined
 from edgeinf.serve.fleet.link import Handler, Link, LinkDown
 from edgeinf.serve.fleet.purge import Purge, apply_purge
 from edgeinf.serve.flight import Flight, Reader
 from edgeinf.serve.observe.gather import encoded, local_snapshot
+from edgeinf.serve.steps.lookup import usable
 
 if TYPE_CHECKING:
     from edgeinf.serve.runtime import Runtime
 
-__all__ = ["Member", "fill_from"]
+__all__ = ["Member", "fill_from", "fill_with"]
 
 # How long a worker waits for the first word of an answer that another fetches, before it fetches itself.
 _PATIENCE_S = 120.0
+# A flight's name is the find key, then the trust key.
+FIND_BYTES = 16
 
 
 class _Head(msgspec.Struct, tag="head", array_like=True):
@@ -99,20 +103,38 @@ class Member:
     # --- SharedFlights ---
 
     async def board(self, x: Exchange, flight: Flight, find: bytes) -> bool:
-        """Follow the worker that fetches the same, or lead."""
-        try:
-            joined = await self._link.ask("join", find, Joined)
-        except LinkDown:
+        """Follow the worker that fetches the same, take the answer from one that has it, or lead."""
+        joined = await self._join(flight, find, ask_holder=True)
+        if joined is not None and joined.held:
+            if await self._listen(x, flight, joined.number):
+                return True
+            joined = await self._join(flight, find, ask_holder=False)
+        if joined is None:
             return False
         if joined.leads:
-            self._led[find] = flight
             return joined.look_again and await fill_from(x, flight, self._runtime)
-        inbox = self._inboxes.setdefault(joined.number, asyncio.Queue())
+        return await self._listen(x, flight, joined.number)
+
+    async def _join(self, flight: Flight, find: bytes, *, ask_holder: bool) -> Joined | None:
+        # Others may follow before the answer to the question is acted on, so the lead is taken at once.
+        self._led[find] = flight
+        joined = None
+        try:
+            joined = await self._link.ask("join", (find, ask_holder), Joined)
+        except LinkDown:
+            pass
+        finally:
+            if joined is None or not joined.leads:
+                del self._led[find]
+        return joined
+
+    async def _listen(self, x: Exchange, flight: Flight, number: int) -> bool:
+        inbox = self._inboxes.setdefault(number, asyncio.Queue())
         try:
             return await self._copy(x, flight, inbox)
         finally:
-            del self._inboxes[joined.number]
-            self._link.tell("unfollow", joined.number)
+            del self._inboxes[number]
+            self._link.tell("unfollow", number)
 
     def land(self, flight: Flight, find: bytes) -> None:
         """Say that the fetch is over, once what was stored can be found by others."""
@@ -157,6 +179,9 @@ class Member:
                     flight.add(part.data)
                     if flight.committed:
                         await flight.room()
+                case _End(entry=bytes()) if head is None:
+                    entry = entries.decode(part.entry or b"", x.keys[0].trust)
+                    return entry is not None and fill_with(x, flight, self._runtime, entry, "memory")
                 case _End():
                     if not flight.committed and (head is None or not _fit(part, head)):
                         flight.pieces.clear()
@@ -201,7 +226,10 @@ class Member:
         number, find = msgspec.msgpack.decode(body, type=tuple[int, bytes])
         flight = self._led.get(find)
         if flight is None:
-            link.tell("part", (number, True, _End(unfit="over", stored=False)))
+            memory = self._runtime.tiers.memory
+            held = None if memory is None else memory.peek(find[:FIND_BYTES])
+            raw = None if held is None or held.trust != find[FIND_BYTES:] else entries.encode(held)
+            link.tell("part", (number, True, _End(unfit=None if raw else "over", stored=raw is not None, entry=raw)))
             return
         reader = flight.join()
         task = asyncio.get_running_loop().create_task(self._send(number, flight, reader))
@@ -265,10 +293,18 @@ def _fit(end: _End, head: _Head) -> bool:
 async def fill_from(x: Exchange, flight: Flight, runtime: Runtime) -> bool:
     """Fill the flight from the cache, where another process has stored the answer meanwhile."""
     found = await runtime.tiers.get(x.keys[0])
-    if found is None or not found.entry.fresh_at(runtime.clock.now()):
+    return found is not None and fill_with(x, flight, runtime, found.entry, found.tier)
+
+
+def fill_with(x: Exchange, flight: Flight, runtime: Runtime, entry: Entry, tier: str) -> bool:
+    """Fill the flight with a stored answer; False where its age is not what the request accepts."""
+    now = runtime.clock.now()
+    if not usable(x, entry, now):
+        x.cache = "miss"
         return False
-    entry = found.entry
-    x.cache = "collapsed"
+    if runtime.tiers.memory is not None:
+        runtime.tiers.memory.put(x.keys[0].find, entry)
+    x.cache, x.tier, x.entry_age_s, x.saved_ms = "hit", tier, max(0.0, now - entry.stored_at), entry.total_ms
     flight.entry, flight.stored = entry, True
     flight.region, flight.model, flight.usage = entry.region, entry.model, entry.usage
     flight.commit(200, [], stream=entry.stream, content_type=entry.content_type)
