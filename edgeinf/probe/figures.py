@@ -20,8 +20,8 @@ DEFINITIONS: dict[str, str] = {
     "cold.ttft_ms": "first_token - start: with the connection",
     "ttfa_ms": "first_answer - request_start; first answer: text that the user sees",
     "icl_ms": "gaps between token-bearing chunks; chunks are not tokens",
-    "tpot_ms": "(last_token - first_token) / decode tokens; absent under 2",
-    "output_tps": "decode tokens / (last_token - first_token); absent under 2",
+    "tpot_ms": "(last_token - first_token) / decode tokens; absent under 2, and where all came in one read",
+    "output_tps": "decode tokens / (last_token - first_token); absent as tpot_ms",
     "decode_tokens": (
         "output tokens by the server's usage - tokens in the first chunk - reasoning tokens that were not streamed; "
         "tokens in the first chunk: all beyond one per later chunk where our tokenizer finds about one in each of "
@@ -71,8 +71,8 @@ def figures(attempt: Attempt) -> dict[str, float]:
     decoded = decode_tokens(attempt)
     if decoded is not None and at.first_token is not None and at.last_token is not None:
         span = milliseconds(at.first_token, at.last_token)
-        out["tpot_ms"] = span / decoded
-        if span > 0:
+        if span > 0:  # all in one read says nothing about a rate
+            out["tpot_ms"] = span / decoded
             out["output_tps"] = decoded / span * 1000
     return out
 

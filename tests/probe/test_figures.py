@@ -72,3 +72,10 @@ def test_the_open_loop_counts_from_the_scheduled_instant():
 
 def test_gaps_are_between_chunks():
     assert token_gaps_ms(attempt_of(at=_TEN)) == [10.0] * 9
+
+
+def test_a_replay_in_one_read_has_no_rate():
+    got = figures(attempt_of(at={"first_token": 1.0, "last_token": 1.0, "tokens": [1.0] * 16}, output_tokens=16))
+    assert "tpot_ms" not in got
+    assert "output_tps" not in got
+    assert got["e2e_ms"] == 1

@@ -1,9 +1,13 @@
+import contextlib
 import math
 import random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from edgeinf.core.errors import UsageError
+from edgeinf.probe.figures import DEFINITIONS
 from edgeinf.probe.gate import evaluate, parse_slo, rounds_needed, verdict_of
 from tests.probe.made import attempt_of, run_of
 
@@ -146,3 +150,9 @@ def test_without_any_sample_nothing_is_decided():
 )
 def test_the_exit_code_follows_the_worst_gate(values, strict, code):
     assert verdict_of(_judge("ttft_ms.p50 < 5", values), strict=strict) == code
+
+
+@given(st.text(max_size=40) | st.from_regex(r"[a-z_]+\.p\d+ ?[<>]=? ?\d+(ms|s|%)?", fullmatch=True))
+def test_whatever_is_written_is_a_gate_or_wrong_usage(text):
+    with contextlib.suppress(UsageError):
+        assert parse_slo(text).figure in DEFINITIONS
