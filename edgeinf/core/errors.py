@@ -21,6 +21,7 @@ __all__ = [
     "InconclusiveError",
     "RemoteError",
     "UsageError",
+    "again",
 ]
 
 
@@ -87,3 +88,15 @@ class CallError(EdgeinfError):
         self.code = code
         self.param = param
         self.headers = headers
+
+
+def again(error: CallError) -> CallError:
+    """Return a fresh copy of an error that was kept: raising the kept one would gather every caller's traceback."""
+    return CallError(
+        error.message,
+        status=error.status,
+        code=error.code,
+        param=error.param,
+        hint=error.hint,
+        headers=error.headers,
+    )

@@ -8,11 +8,15 @@ from edgeinf.core.cacheable import CachePolicy
 from edgeinf.core.config.schema import Config
 from edgeinf.core.key import digest_of
 from edgeinf.core.normalize.levels import LEVELS, Level
+from edgeinf.serve.assembly import Assembler
 from edgeinf.serve.bearers import Bearers
+from edgeinf.serve.context.source import Source
+from edgeinf.serve.guard.clients import ClientRules, networks
 from edgeinf.serve.limits.terms import Terms
 from edgeinf.serve.origin.model_map import ModelMap, Target
 from edgeinf.serve.origin.region import Origin, make_origin, place_of
 from edgeinf.serve.price_book import PriceBook
+from edgeinf.serve.steps.guard import GuardRules
 
 __all__ = ["Generation", "Origin", "make_generation"]
 
@@ -31,6 +35,10 @@ class Generation:
         self.bearers = Bearers(config.auth.keys) if config.auth is not None and config.auth.keys else None
         self.terms = Terms(config.limits) if config.limits else None
         self.prices = PriceBook(config.prices)
+        self.trusted_proxies = networks(config.listen.trusted_proxies)
+        self.clients = ClientRules(config.guard.clients)
+        self.guard = GuardRules(config.guard)
+        self.assembler = _assembler(config)
         self.level: Level = LEVELS[config.cache.level]
         self.policy = CachePolicy(
             ttl_s=config.cache.ttl,
@@ -62,6 +70,15 @@ class Generation:
             if len(self._groups) < 4096:
                 self._groups[(family, model)] = known
         return known
+
+
+def _assembler(config: Config) -> Assembler | None:
+    """Return the prompt rules of a config, their documents indexed; None where it has none. Raise ConfigError."""
+    if not config.prompt:
+        return None
+    cache = config.cache.disk.path if config.cache.disk is not None else None
+    sources = [None if rule.context is None else Source(rule.context, cache) for rule in config.prompt]
+    return Assembler(config.prompt, sources)
 
 
 def make_generation(config: Config) -> Generation:

@@ -7,10 +7,12 @@ the config, so a reload forgets it all. Auth, limits and the guard's verdict are
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Hashable, Sequence
 
 import msgspec
 
 from edgeinf.core.call import Call
+from edgeinf.core.errors import CallError
 from edgeinf.core.eviction import LruTtl
 from edgeinf.core.key import Form, Key, Scope
 from edgeinf.serve.controls import Controls
@@ -32,6 +34,10 @@ class Remembered(msgspec.Struct, frozen=True):
     keys: list[Key]
     bypass: str | None
     scope: Scope
+    rewritten: bool = False
+    prompt: str | None = None
+    guard: tuple[str, ...] = ()
+    refused: CallError | None = None  # the guard let nothing of it pass
 
 
 class Memo:
@@ -39,9 +45,11 @@ class Memo:
 
     def __init__(self, max_bytes: int = _MAX_BYTES) -> None:
         self._known: LruTtl[bytes, Remembered] = LruTtl(max_size=max_bytes)
-        self._generation = 0
+        self._generation: Hashable = None
 
-    def name(self, x: Exchange, generation: int, keyed_headers: tuple[bytes, ...]) -> bytes | None:
+    def name(
+        self, x: Exchange, generation: Hashable, keyed_headers: tuple[bytes, ...], more: Sequence[str] = ()
+    ) -> bytes | None:
         """Return the name under which this request would be remembered; None if it is too large to be."""
         if len(x.raw) > _MAX_RAW:
             return None
@@ -52,6 +60,8 @@ class Memo:
         digest = hashlib.blake2b(digest_size=32)
         parts = [x.path, x.query, x.scope.kind, x.scope.id]
         parts += [f"{n!r}={headers[n]!r}" for n in keyed_headers if n in headers]
+        if more:
+            parts.append(repr(more))
         digest.update(repr(parts).encode())
         digest.update(x.raw)
         return digest.digest()

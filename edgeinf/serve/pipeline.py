@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import asyncio
 
-from edgeinf.core.errors import CallError
+from edgeinf.core.errors import CallError, again
 from edgeinf.serve import replay
 from edgeinf.serve.exchange import ClientGone, Exchange
 from edgeinf.serve.flight import Flight
 from edgeinf.serve.memo import Remembered
 from edgeinf.serve.runtime import Runtime
+from edgeinf.serve.steps.assemble import assemble
 from edgeinf.serve.steps.authenticate import authenticate, narrow_to_user, permit_model
 from edgeinf.serve.steps.coalesce import follow, join_or_launch
+from edgeinf.serve.steps.guard import guard_call
 from edgeinf.serve.steps.limit import limit_call, limit_fetch
 from edgeinf.serve.steps.lookup import KEYED_HEADERS, lookup, make_keys
+from edgeinf.serve.steps.meet import meet
 from edgeinf.serve.steps.price import price
 from edgeinf.serve.steps.read import read_call
 from edgeinf.serve.steps.record import record
@@ -40,10 +43,9 @@ async def answer_call(x: Exchange, runtime: Runtime) -> None:
     """Answer one call of a dialect, whatever happens, and record it."""
     try:
         try:
+            meet(x, runtime.generation)
             authenticate(x, runtime.generation, runtime.clock.now())
-            understand(x, runtime)
-            assert x.call is not None
-            permit_model(x, x.call.model)
+            await understand(x, runtime)
             await limit_call(x, runtime)
             hits = await lookup(x, runtime.tiers, runtime.clock.now())
             if hits is not None:
@@ -68,23 +70,59 @@ async def answer_call(x: Exchange, runtime: Runtime) -> None:
         record(x, runtime)
 
 
-def understand(x: Exchange, runtime: Runtime) -> None:
-    """Read the call and make its keys, or remember both from an identical request."""
+async def understand(x: Exchange, runtime: Runtime) -> None:
+    """Read the call, guard and complete it and make its keys, or remember all of that from an identical request."""
     generation = runtime.generation
-    name = runtime.memo.name(x, generation.number, (*_READ_HEADERS, *generation.forward_headers))
+    assembler = generation.assembler
+    state = () if assembler is None else assembler.refresh()
+    read = () if assembler is None else assembler.reads(x)
+    name = runtime.memo.name(x, (generation.number, state), (*_READ_HEADERS, *generation.forward_headers), read)
     known = None if name is None else runtime.memo.get(name)
     if known is not None:
         x.call, x.controls, x.level = known.call, known.controls, known.level
         x.forms, x.keys, x.bypass, x.scope = known.forms, known.keys, known.bypass, known.scope
+        x.rewritten, x.prompt = known.rewritten, known.prompt
+        permit_model(x, known.call.model)
+        if known.guard:
+            x.guard = [*(x.guard or ()), *known.guard]
+        if known.refused is not None:
+            raise again(known.refused)
         return
     read_call(x)
+    assert x.call is not None
+    permit_model(x, x.call.model)
     nameless = narrow_to_user(x)
+    try:
+        if generation.guard:
+            await guard_call(x, generation.guard, runtime.estimator)
+        if assembler is not None:
+            await assemble(x, assembler)
+    except CallError as refusal:
+        remember(x, runtime, name, refusal)
+        raise
     make_keys(x, generation, runtime.seed)
     x.bypass = x.bypass or nameless
-    assert x.call is not None
-    if name is not None:
-        known = Remembered(x.call, x.controls, x.level, x.forms, x.keys, x.bypass, x.scope)
-        runtime.memo.put(name, len(x.raw), known)
+    remember(x, runtime, name)
+
+
+def remember(x: Exchange, runtime: Runtime, name: bytes | None, refused: CallError | None = None) -> None:
+    """Remember what became of a request's bytes, a refusal of the guard included."""
+    if name is None or x.call is None:
+        return
+    known = Remembered(
+        x.call,
+        x.controls,
+        x.level,
+        x.forms,
+        x.keys,
+        x.bypass,
+        x.scope,
+        x.rewritten,
+        x.prompt,
+        tuple(x.guard or ()),
+        refused,
+    )
+    runtime.memo.put(name, len(x.raw), known)
 
 
 async def fetch(x: Exchange, runtime: Runtime) -> None:

@@ -14,6 +14,7 @@ import msgspec
 
 from edgeinf.core.config.schema import Limit
 from edgeinf.serve.exchange import Exchange
+from edgeinf.serve.guard.clients import subject_of
 from edgeinf.serve.limits.base import Charge, Kind
 
 __all__ = ["Term", "Terms", "caller_name", "subject"]
@@ -97,14 +98,14 @@ def caller_name(x: Exchange) -> str:
     return f"key:{x.key_id}" if x.key_id is not None else f"credential:{x.credential}"
 
 
-def subject(per: str, x: Exchange, address: str) -> str:
+def subject(per: str, x: Exchange) -> str:
     """Return whose counter a call is charged to. Names that a client chooses are hashed: their length is theirs."""
     if per == "key":
         return caller_name(x)
     if per == "team":
         return f"team:{x.team}" if x.team is not None else caller_name(x)
     if per == "ip":
-        return f"ip:{address}"
+        return f"ip:{subject_of(x.address)}"
     name = b"x-edgeinf-session" if per == "session" else per.removeprefix("header:").encode()
     value = x.headers.get(name)
     if value is None:

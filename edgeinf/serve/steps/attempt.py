@@ -9,7 +9,8 @@ import msgspec
 from edgeinf.core.errors import CallError
 from edgeinf.serve.exchange import Exchange
 from edgeinf.serve.flight import Flight
-from edgeinf.serve.origin.outgoing import dialect_headers, outgoing
+from edgeinf.serve.origin import adapters
+from edgeinf.serve.origin.outgoing import client_account, dialect_headers, outgoing
 from edgeinf.serve.runtime import Runtime
 from edgeinf.serve.steps.relay import Attempt, AttemptFailed, Beaten, Recording, relay
 from edgeinf.serve.steps.route import Journey, Leg
@@ -79,6 +80,7 @@ def _start(this: Try, leg: Leg) -> None:
 async def _run(this: Try, leg: Leg) -> Recording | None:
     flight = this.flight
     try:
+        await _prepare(this, leg)
         recording = await relay(this.runtime.client, _attempt(this, leg), flight)
         # What broke after its first token is the region's failure, though the client has part of an answer.
         if flight.failure is not None:
@@ -89,9 +91,23 @@ async def _run(this: Try, leg: Leg) -> Recording | None:
         return recording
     except AttemptFailed as error:
         leg.failed(error)
+        if error.cause == "404":
+            adapters.forget(leg.target, leg.state)
         raise
     finally:
         leg.end()
+
+
+async def _prepare(this: Try, leg: Leg) -> None:
+    """See that the model's adapter is in the region. Raise AttemptFailed where it cannot be used there."""
+    if leg.target.adapter is None:
+        return
+    origin, clock = leg.target.origin, this.runtime.clock
+    account = client_account(origin, this.x.headers)
+    why = await adapters.ensure(this.runtime.client, leg.target, leg.state, account, clock.monotonic())
+    if why is not None:
+        error = CallError(f"region {origin.name!r}: {why}", status=503, code="adapter_missing")
+        raise AttemptFailed("adapter", error, elsewhere=True)
 
 
 def _attempt(this: Try, leg: Leg) -> Attempt:
@@ -99,6 +115,8 @@ def _attempt(this: Try, leg: Leg) -> Attempt:
     assert x.call is not None
     assert x.dialect is not None
     body = x.dialect.upstream_body(x.call)
+    if body is None and x.rewritten:
+        body = x.call.body
     if target.sent != x.call.model:
         body = {**(x.call.body if body is None else body), "model": target.sent}
     headers = dialect_headers(target.origin, x.dialect.family, x.headers, this.runtime.generation.forward_headers)

@@ -69,7 +69,7 @@ async def _take(x: Exchange, held: list[Term], runtime: Runtime) -> tuple[list[C
     """Take what the call may use: by a cheap bound far from every limit, by count near one."""
     by_tokens = x.call is not None and any(term.kind in ("tokens", "budget") for term in held)
     if not by_tokens:
-        charges = [term.charge(subject(term.per, x, x.address), float(term.kind != "tokens")) for term in held]
+        charges = [term.charge(subject(term.per, x), float(term.kind != "tokens")) for term in held]
         charges = [msgspec.structs.replace(c, cost=0.0) if c.kind == "budget" else c for c in charges]
         return charges, await runtime.limiter.take(x.id, charges)
     assert x.call is not None
@@ -96,7 +96,7 @@ async def _charges(x: Exchange, call: Call, held: list[Term], runtime: Runtime) 
         if usd is None:
             _say_once(runtime, call.model)
         costs["budget"] = usd or 0.0
-    return [term.charge(subject(term.per, x, x.address), costs[term.kind]) for term in held]
+    return [term.charge(subject(term.per, x), costs[term.kind]) for term in held]
 
 
 def _say_once(runtime: Runtime, model: str) -> None:

@@ -17,7 +17,9 @@ from edgeinf.serve.responses import cache_headers
 from edgeinf.serve.runtime import Runtime
 from edgeinf.serve.steps.account import permit_path
 from edgeinf.serve.steps.authenticate import authenticate
+from edgeinf.serve.steps.holder import Issued, holder
 from edgeinf.serve.steps.limit import limit_call, limit_fetch
+from edgeinf.serve.steps.meet import meet
 from edgeinf.serve.steps.opaque_model import permitted
 from edgeinf.serve.steps.record import record
 
@@ -29,6 +31,7 @@ async def relay_opaque(x: Exchange, runtime: Runtime) -> None:
     x.reason = "opaque"
     try:
         family = "anthropic" if b"anthropic-version" in x.headers or b"x-api-key" in x.headers else "openai"
+        meet(x, runtime.generation)
         authenticate(x, runtime.generation, runtime.clock.now())
         permit_path(x)
         await limit_call(x, runtime)
@@ -36,7 +39,7 @@ async def relay_opaque(x: Exchange, runtime: Runtime) -> None:
         origins = runtime.generation.origins_for(family, "") or list(runtime.generation.origins)
         if not origins:
             raise CallError(f"no region serves {family!r}", status=404, code="no_region")
-        await _relay(x, runtime, origins[0], family)
+        await _relay(x, runtime, holder(x, runtime, origins), family)
     except CallError as error:
         await send_error(x, error, runtime)
     except ClientGone:
@@ -76,11 +79,14 @@ async def _relay(x: Exchange, runtime: Runtime, origin: Origin, family: str) -> 
             )
         headers = [pair for pair in end_to_end(response.headers) if pair[0] != b"set-cookie"]
         await x.start(response.status, [*headers, *cache_headers(x, why_not="this path is relayed as it is")])
+        issued = Issued(x, runtime, origin, headers)
         while True:
             chunk = await response.read()
             if chunk is None:
                 break
+            issued.feed(chunk)
             await x.write(chunk, more=True)
+        issued.end()
     except OriginFailure as error:
         x.error = "origin_cut"
         if not x.status:

@@ -35,20 +35,21 @@ def test_what_hits_count_against_is_charged_before_the_lookup(count_hits: Any, e
 
 
 def test_without_a_team_a_key_is_its_own() -> None:
-    assert subject("team", exchange(key_id="a"), "") == subject("key", exchange(key_id="a"), "")
-    assert subject("team", exchange(key_id="a", team="t"), "") == subject("team", exchange(key_id="b", team="t"), "")
+    assert subject("team", exchange(key_id="a")) == subject("key", exchange(key_id="a"))
+    assert subject("team", exchange(key_id="a", team="t")) == subject("team", exchange(key_id="b", team="t"))
 
 
 def test_names_that_clients_choose_are_bounded_and_kept_within_their_key() -> None:
     long = {b"x-edgeinf-session": b"x" * 10_000}
-    one, other = (subject("session", exchange(long, key_id=key), "") for key in ("a", "b"))
+    one, other = (subject("session", exchange(long, key_id=key)) for key in ("a", "b"))
     assert len(one) < 100
     assert one != other
 
 
 def test_a_key_cannot_be_called_as_a_credential_is() -> None:
-    assert subject("key", exchange(key_id="abc"), "") != subject("key", exchange(credential="abc"), "")
+    assert subject("key", exchange(key_id="abc")) != subject("key", exchange(credential="abc"))
 
 
 def test_by_address_it_is_the_address() -> None:
-    assert subject("ip", exchange(key_id="a"), "192.0.2.7") == "ip:192.0.2.7"
+    assert subject("ip", exchange(key_id="a", address="192.0.2.7")) == "ip:192.0.2.7"
+    assert subject("ip", exchange(address="2001:db8:1:2:3::4")) == subject("ip", exchange(address="2001:db8:1:2::9"))

@@ -1,0 +1,1 @@
+"""Local documents that answer questions: split into passages, indexed, searched. No network."""

@@ -1,0 +1,61 @@
+"""Find the passages that answer a question, best first, by BM25 over words in their stems."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from edgeinf.serve.context.index import Index
+
+__all__ = ["Hit", "search", "terms"]
+
+_WORD = re.compile(r"\w+")
+_MOST_TERMS = 48
+_MOST_QUESTION = 4000
+_CANDIDATES = 40
+
+# Words that questions are made of and answers are not found by.
+_STOP = frozenset(
+    """a about after all also an and any are as at be been but by can could did do does doing for from get give has have
+    how i if in into is it its just let many may me might more most much my need no not of on or other our out over
+    please shall should so some such tell than that the their them then there these they this those to under up us
+    use used using was we were what when where which while who whom whose why will with without would you your""".split()
+)
+
+
+class Hit(msgspec.Struct, frozen=True, kw_only=True):
+    """A passage that was found; the higher the score, the better."""
+
+    id: int
+    path: str
+    heading: str
+    line: int
+    text: str
+    score: float
+
+
+def terms(question: str) -> list[str]:
+    """Return the words to search for, each once, without those that say nothing."""
+    if len(question) > _MOST_QUESTION:
+        question = question[: _MOST_QUESTION // 2] + " " + question[-_MOST_QUESTION // 2 :]
+    words = dict.fromkeys(word for word in _WORD.findall(question.lower()) if len(word) > 1 or word.isdigit())
+    telling = [word for word in words if word not in _STOP]
+    return (telling or list(words))[:_MOST_TERMS]
+
+
+def search(index: Index, question: str, top_k: int) -> list[Hit]:
+    """Return up to ``top_k`` passages for a question."""
+    words = terms(question)
+    if not words or top_k < 1:
+        return []
+    # Each term in quotes, so that nothing in a question is read as a query's syntax.
+    wanted = " OR ".join(f'"{word}"' for word in words)
+    with index.lock:
+        rows = index.db.execute(
+            "SELECT rowid, path, heading, line, body, -bm25(passages, 2.0, 1.0) AS score FROM passages "
+            "WHERE passages MATCH ? ORDER BY score DESC, rowid LIMIT ?",
+            (wanted, max(top_k, _CANDIDATES)),
+        ).fetchall()
+        hits = [Hit(id=r[0], path=r[1], heading=r[2], line=r[3], text=r[4], score=r[5]) for r in rows]
+    return hits[:top_k]

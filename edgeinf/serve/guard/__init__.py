@@ -1,0 +1,1 @@
+"""What may pass: patterns that are bounded in time, personal data and secrets, client networks."""

@@ -1,0 +1,104 @@
+"""Where a client is, and whether clients from there are served."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Sequence
+from functools import lru_cache
+
+import regex
+
+from edgeinf.core.config.schema import Clients
+from edgeinf.core.errors import CallError
+from edgeinf.serve.exchange import Exchange
+
+__all__ = ["ClientRules", "address_of", "subject_of"]
+
+_Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+_PATIENCE_S = 0.005
+
+
+def networks(cidrs: Sequence[str]) -> tuple[_Network, ...]:
+    """Return networks from their text."""
+    return tuple(ipaddress.ip_network(cidr, strict=False) for cidr in cidrs)
+
+
+@lru_cache(maxsize=8192)
+def _within(address: str, among: tuple[_Network, ...]) -> bool:
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    mapped = getattr(parsed, "ipv4_mapped", None)
+    return any((mapped or parsed) in network or parsed in network for network in among)
+
+
+def address_of(x: Exchange, trusted: tuple[_Network, ...]) -> str:
+    """Return the client's address: the peer's, or what the last trusted proxy in a row says of its own peer.
+
+    ``X-Forwarded-For`` is read from the right and only past proxies that are trusted; the rest anybody may have
+    written.
+    """
+    address = x.client
+    if not trusted:
+        return address
+    hops = x.headers.get(b"x-forwarded-for", b"").decode("latin-1").split(",")
+    while hops and _within(address, trusted):
+        hop = _bare(hops.pop().strip())
+        if hop is None:
+            break
+        address = hop
+    return address
+
+
+def subject_of(address: str) -> str:
+    """Return what counts as one client: an IPv4 address, or the /64 that an IPv6 client chooses from at will."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(parsed, ipaddress.IPv6Address):
+        if parsed.ipv4_mapped is not None:
+            return str(parsed.ipv4_mapped)
+        return str(ipaddress.IPv6Network((int(parsed) >> 64 << 64, 64)))
+    return str(parsed)
+
+
+class ClientRules:
+    """Which clients are turned away."""
+
+    def __init__(self, clients: Clients) -> None:
+        self._networks = networks(clients.deny_cidr)
+        self._agents = [regex.compile(pattern) for pattern in clients.deny_user_agent]
+
+    def __bool__(self) -> bool:
+        return bool(self._networks or self._agents)
+
+    def admit(self, x: Exchange) -> None:
+        """Raise CallError 403 for a client that is not served."""
+        if self._networks and _within(x.address, self._networks):
+            x.guard = [*(x.guard or ()), "blocked deny_cidr"]
+            raise CallError("clients from this network are not served", status=403, code="client_denied")
+        if not self._agents:
+            return
+        agent = x.headers.get(b"user-agent", b"").decode("latin-1")
+        for number, pattern in enumerate(self._agents):
+            try:
+                found = pattern.search(agent, timeout=_PATIENCE_S) is not None
+            except TimeoutError:
+                found = True
+            if found:
+                x.guard = [*(x.guard or ()), f"blocked deny_user_agent[{number}]"]
+                raise CallError("this client is not served", status=403, code="client_denied")
+
+
+def _bare(hop: str) -> str | None:
+    """Return the address of a hop, which some proxies write with a port; None where it is none."""
+    if hop.startswith("["):
+        hop = hop[1:].partition("]")[0]
+    elif hop.count(":") == 1:
+        hop = hop.partition(":")[0]
+    try:
+        return str(ipaddress.ip_address(hop))
+    except ValueError:
+        return None

@@ -1,0 +1,150 @@
+"""Take e-mail addresses, phone numbers, card numbers and secrets out of a text, whole or as it arrives.
+
+Every form but a secret's is bounded in length, and all are ASCII. So a text that arrives in pieces needs holding back
+only where its end could be the start of one, and comes out the same however it was cut.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from edgeinf.core.redact import KEY_FORMS
+
+__all__ = ["WINDOW", "RedactedStream", "Redactor"]
+
+# The longest form that is found, and so the most that is held back.
+WINDOW = 384
+
+_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+_EMAIL = rf"(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]{{1,64}}@(?:{_LABEL}\.){{1,4}}[A-Za-z]{{2,24}}(?![A-Za-z0-9-])"
+_CARD = r"(?<![A-Za-z0-9.-])[2-6][0-9](?:[ -]?[0-9]){11,17}(?![A-Za-z0-9]|[.-][0-9])"
+_PHONE = r"(?<![A-Za-z0-9.+(-])[+(]?[0-9](?:[ ().-]{0,2}[0-9]){6,14}(?![A-Za-z0-9]|[.-][0-9])"
+_SECRET = rf"(?<![A-Za-z0-9])(?:{KEY_FORMS})"
+# In this order: of two that start at one place the first is what it is.
+_FORMS = {"secrets": _SECRET, "email": _EMAIL, "credit-card": _CARD, "phone": _PHONE}
+
+# National numbers as they are written: North America, and those that begin with a trunk 0 or an area code in brackets.
+_NATIONAL = re.compile(
+    r"\(?[2-9][0-9]{2}\)?[ .-]?[ ]?[2-9][0-9]{2}[ .-][0-9]{4}|0[0-9]{1,4}[ /-][0-9 -]{5,12}|0[1-9](?:[ .-][0-9]{2}){4}"
+    r"|\(0?[0-9]{2,4}\) ?[0-9]{3,5}[ .-]?[0-9]{4}"
+)
+_DIGIT = re.compile(r"[0-9]")
+_TAIL = re.compile(r"(?:[+(]?[0-9][0-9 ().+-]{0,48})?[!-~]*\Z")
+_KEY_TAIL = re.compile(r"[A-Za-z0-9_-]*")
+
+
+class Redactor:
+    """Finds the kinds of ``guard.redact`` and puts ``[email]``, ``[phone]``, ``[card]`` or ``[secret]`` instead."""
+
+    def __init__(self, kinds: Sequence[str]) -> None:
+        self.kinds = tuple(kind for kind in _FORMS if kind in kinds)
+        named = [f"(?P<{kind.replace('-', '_')}>{_FORMS[kind]})" for kind in self.kinds]
+        self._pattern = re.compile("|".join(named) or r"(?!)")
+
+    def __call__(self, text: str, found: Counter[str] | None = None) -> str:
+        """Return the text without what was looked for; ``found`` counts it by kind."""
+        return self.part(text, 0, len(text), found)[0]
+
+    def part(self, text: str, start: int, end: int, found: Counter[str] | None) -> tuple[str, int, bool]:
+        """Redact what begins from ``start`` up to ``end``.
+
+        Return the redacted text, where in ``text`` it ends, and whether it ends in a secret that may go on.
+        """
+        out, at = [], start
+        for match in self._pattern.finditer(text, start):
+            if match.start() >= end:
+                break
+            kind = str(match.lastgroup).replace("_", "-")
+            if not _is_one(kind, match[0]):
+                out.append(text[at : match.end()])
+                at = match.end()
+                continue
+            out += [text[at : match.start()], f"[{_SHOWN[kind]}]"]
+            at = match.end()
+            if found is not None:
+                found[kind] += 1
+            if kind == "secrets" and at == len(text):
+                return "".join(out), at, True
+        if at < end:
+            out.append(text[at:end])
+            at = end
+        return "".join(out), at, False
+
+    def stream(self, found: Counter[str] | None = None) -> RedactedStream:
+        """Return a redactor for a text that arrives in pieces."""
+        return RedactedStream(self, found)
+
+
+class RedactedStream:
+    """Feed it pieces; it returns what can no longer be part of anything, and the rest on ``close``."""
+
+    __slots__ = ("_before", "_found", "_in_secret", "_redactor", "_rest")
+
+    def __init__(self, redactor: Redactor, found: Counter[str] | None) -> None:
+        self._redactor = redactor
+        self._found = found
+        self._before = ""  # the character before the rest, which decides whether a form may begin there
+        self._rest = ""
+        self._in_secret = False
+
+    def feed(self, piece: str) -> str:
+        """Return the text that is settled."""
+        text = self._rest + piece
+        if self._in_secret:
+            # A secret longer than the window was replaced by its beginning: the rest of it goes as well.
+            goes_on = _KEY_TAIL.match(text)
+            if goes_on is not None and goes_on.end():
+                self._before = text[goes_on.end() - 1]
+                text = text[goes_on.end() :]
+            if not text:
+                self._rest = ""
+                return ""
+            self._in_secret = False
+        # Whatever begins a window before the end is whole by now; what begins later may go on in the next piece.
+        # A tail that could be the beginning of something is kept, anything before it is settled.
+        window = max(0, len(text) - WINDOW - 2)
+        tail = _TAIL.search(text, window)
+        settled = max(window, tail.start() if tail is not None else len(text))
+        return self._emit(text, settled)
+
+    def close(self) -> str:
+        """Return what was held back."""
+        return self._emit(self._rest, len(self._rest))
+
+    def _emit(self, text: str, settled: int) -> str:
+        if settled <= 0:
+            self._rest = text
+            return ""
+        shown, at, self._in_secret = self._redactor.part(
+            self._before + text, len(self._before), len(self._before) + settled, self._found
+        )
+        at -= len(self._before)
+        if at:
+            self._before = text[at - 1]
+        self._rest = text[at:]
+        return shown
+
+
+_SHOWN = {"secrets": "secret", "email": "email", "credit-card": "card", "phone": "phone"}
+
+
+def _is_one(kind: str, text: str) -> bool:
+    if kind == "credit-card":
+        return _luhn(text)
+    if kind == "phone":
+        digits = len(_DIGIT.findall(text))
+        if text.startswith("+"):
+            return 8 <= digits <= 15
+        if text.startswith("00"):
+            return 10 <= digits <= 17
+        return _NATIONAL.fullmatch(text) is not None
+    return True
+
+
+def _luhn(text: str) -> bool:
+    """Return whether the digits are a card number's: ISO/IEC 7812-1 annex B."""
+    digits = [int(c) for c in text if c.isdigit()]
+    doubled = [sum(divmod(2 * d, 10)) for d in digits[-2::-2]]
+    return (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0

@@ -1,0 +1,35 @@
+"""The effective prompt: what the config's rules add. It is what is keyed, so that nothing added can be forgotten."""
+
+from __future__ import annotations
+
+import msgspec
+
+from edgeinf.core.dialects.prompt_text import ADDABLE, add_messages, question
+from edgeinf.serve.assembly import Assembler, digest
+from edgeinf.serve.exchange import Exchange
+
+__all__ = ["assemble"]
+
+
+async def assemble(x: Exchange, assembler: Assembler) -> None:
+    """Add to the call what its rules say, the first rule outermost. Raise CallError 400 where that cannot be."""
+    assert x.call is not None
+    if x.call.dialect not in ADDABLE:
+        return
+    before: list[tuple[str, str]] = []
+    after: list[tuple[str, str]] = []
+    for addition in assembler.additions:
+        if not addition.matches(x):
+            continue
+        before += [template.filled(x) for template in addition.prepend]
+        if addition.context is not None:
+            found = await addition.context.context_for(question(x.call.body))
+            if found:
+                before.append((addition.context.role, found))
+        after = [*(template.filled(x) for template in addition.append), *after]
+    if not before and not after:
+        return
+    body = add_messages(x.call.dialect, x.call.body, before, after)
+    x.call = msgspec.structs.replace(x.call, body=body)
+    x.rewritten = True
+    x.prompt = digest([*before, *after])
