@@ -15,7 +15,7 @@ _HASHES = ("ADMIN_SHA256", "SEARCH_SHA256", "INTERN_SHA256", "APP_SHA256")
 ENV = {
     **{name: f"placeholder-{name.lower()}" for name in _KEYS},
     **{name: hashlib.sha256(name.encode()).hexdigest() for name in _HASHES},
-    "OPENAI_KEY_FILE": str(FOLDER / "container" / "README.md"),  # any file that can be read
+    "OPENAI_KEY_FILE": str(Path(__file__).with_name("placeholder.key")),
 }
 """Values for every variable that a recipe has no default for; the hashes are of the variables' own names."""
 

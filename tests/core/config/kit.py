@@ -12,8 +12,9 @@ TODAY = date(2026, 1, 1)
 
 
 def look(text: str, tmp_path: Path, **more: object) -> Inspection:
-    """Inspect ``text`` as a file in ``tmp_path``, which has ``key.txt``."""
+    """Inspect ``text`` as a file in ``tmp_path``, which has ``key.txt`` and ``notes.txt``."""
     (tmp_path / "key.txt").write_text("k")
+    (tmp_path / "notes.txt").write_text("two\nlines\n")
     return inspect(text, "edgeinf.yaml", base=tmp_path, **{"env": ENV, "today": TODAY, **more})  # type: ignore[arg-type]
 
 

@@ -11,6 +11,8 @@ from edgeinf.core.config.rule import Facts, Finding, Rule
 
 __all__ = ["RULES"]
 
+_MOST = 16_384  # no credential is longer
+
 
 def _named(facts: Facts) -> Iterator[tuple[KeyPath, Path, bool]]:
     """Yield (path in the config, file, whether it may be a directory)."""
@@ -42,6 +44,25 @@ def _missing(facts: Facts) -> Iterator[Finding]:
             yield Finding(path=path, message=f"{file}: {problem}", help="relative paths start at the config file")
 
 
+def _no_credential(facts: Facts) -> Iterator[Finding]:
+    for path, region in facts.items("regions"):
+        here = (*path, "api_key_file")
+        if region.api_key_file is None or not facts.certain(here) or here in facts.assumed:
+            continue
+        try:
+            text = region.api_key_file.read_bytes()[:_MOST].decode("ascii").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            if isinstance(error, OSError):
+                continue  # the rule above says so
+            text = ""
+        if not text or not text.isprintable() or " " in text:
+            yield Finding(
+                path=here,
+                message=f"{region.api_key_file} does not hold one credential",
+                help="write the credential into it, on one line and nothing else",
+            )
+
+
 def _problem(file: Path, may_be_directory: bool) -> str | None:
     if not file.exists():
         return "there is no such file"
@@ -59,5 +80,14 @@ RULES = (
         example="regions: [{name: a, url: https://a.example.com, api_key_file: kye.txt}]",
         instead="regions: [{name: a, url: https://a.example.com, api_key_file: key.txt}]",
         check=_missing,
+    ),
+    Rule(
+        code="E352",
+        severity="error",
+        title="a credential file without a credential",
+        why="What is in it would be sent as a header; several lines are not one.",
+        example="regions: [{name: a, url: https://a.example.com, api_key_file: notes.txt}]",
+        instead="regions: [{name: a, url: https://a.example.com, api_key_file: key.txt}]",
+        check=_no_credential,
     ),
 )
