@@ -31,7 +31,7 @@ def _probe(*arguments: str, **environment: str) -> subprocess.CompletedProcess[s
 
 @pytest.fixture(scope="module")
 def origin() -> Iterator[ThreadedOrigin]:
-    with ThreadedOrigin({"ttft": "5ms", "models": ["m"]}) as mock:
+    with ThreadedOrigin({"ttft": "5ms", "tpot": "1ms", "models": ["m"]}) as mock:
         yield mock
 
 

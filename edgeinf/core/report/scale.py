@@ -47,4 +47,5 @@ def scale_for(values: Iterable[float], *, log: bool = False, from_zero: bool = F
     if log:
         return Scale(low=low, high=high if high > low else low * 10, log=True)
     low = min(low, 0.0) if from_zero else low
-    return Scale(low=low, high=high if high > low else low + (abs(low) or 1.0), log=False)
+    least = max(1e-9 * max(abs(low), abs(high)), 1e-9)  # a narrower range has no ticks that can be told apart
+    return Scale(low=low, high=high if high - low >= least else low + max(abs(low), least), log=False)
