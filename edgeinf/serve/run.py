@@ -16,6 +16,7 @@ from edgeinf.core.config.schema import Config
 from edgeinf.core.errors import UsageError
 from edgeinf.serve import systemd
 from edgeinf.serve.app import App
+from edgeinf.serve.origin.upkeep import Upkeep
 from edgeinf.serve.reload import Load, apply_config, read_config, watch_files
 from edgeinf.serve.runtime import Runtime, make_runtime
 
@@ -106,6 +107,7 @@ async def serve(
     waiting = [asyncio.ensure_future(_stop_on(stop, server, runtime, linger_s))] if stop is not None else []
     if force is not None:
         waiting.append(asyncio.ensure_future(_force_on(force, server)))
+    waiting.append(asyncio.ensure_future(Upkeep(runtime).run()))
     try:
         await server.serve(sockets=[sock])
     finally:

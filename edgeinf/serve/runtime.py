@@ -19,6 +19,7 @@ from edgeinf.serve.limits.local import LocalLimiter
 from edgeinf.serve.memo import Memo
 from edgeinf.serve.observe.event_log import EventLog
 from edgeinf.serve.observe.observer import Observer
+from edgeinf.serve.origin.accounts import Accounts
 from edgeinf.serve.origin.client import Client
 from edgeinf.serve.origin.pool import Connections
 from edgeinf.serve.origin.regions import Regions
@@ -52,6 +53,7 @@ class Runtime:
         self.estimator = Estimator()
         self.unpriced: set[str] = set()  # models that a budget could not count
         self.regions = Regions(clock)
+        self.accounts = Accounts()
         self.observer = Observer(secret)
         self.peers: Peers = Alone()
         self.shared_flights: SharedFlights | None = None

@@ -8,7 +8,7 @@ from edgeinf.core.wire.headers import CREDENTIALS, HOP_BY_HOP, Headers
 from edgeinf.serve.origin.client import Request
 from edgeinf.serve.origin.region import Origin
 
-__all__ = ["dialect_headers", "opaque_headers", "outgoing"]
+__all__ = ["client_account", "dialect_headers", "opaque_headers", "outgoing"]
 
 # Client headers that travel to every origin: the first group is keyed, the second changes nothing in the answer.
 _FORWARDED = (
@@ -41,6 +41,13 @@ def dialect_headers(
     return _with_account(out, origin, family, headers)
 
 
+def client_account(origin: Origin, headers: dict[bytes, bytes]) -> Headers:
+    """Return the client's own credential where it may go to this origin."""
+    if origin.credential is not None or not origin.passthrough:
+        return []
+    return [(name, headers[name]) for name in _ACCOUNT if name in headers]
+
+
 def opaque_headers(origin: Origin, family: str, headers: dict[bytes, bytes]) -> Headers:
     """Return headers for a path that is relayed as it is: all end-to-end ones but credentials and our own."""
     listed = {token.strip().lower() for token in headers.get(b"connection", b"").split(b",")}
@@ -63,9 +70,7 @@ def _with_account(out: Headers, origin: Origin, family: str, headers: dict[bytes
     if origin.credential is not None:
         key = origin.credential.encode("latin-1", "replace")
         out.append((b"x-api-key", key) if family == "anthropic" else (b"authorization", b"Bearer " + key))
-    elif origin.passthrough:
-        out += [(name, headers[name]) for name in _ACCOUNT if name in headers]
-    return out
+    return out + client_account(origin, headers)
 
 
 def outgoing(

@@ -25,7 +25,7 @@ from edgeinf.serve.origin.region import Origin
 from edgeinf.serve.origin.retry import Budget
 from edgeinf.serve.origin.routing import STRATEGIES, Stats
 
-__all__ = ["Ask", "Full", "Picked", "Refused", "RegionReport", "RegionState", "Regions"]
+__all__ = ["Adapted", "Ask", "Full", "Picked", "Refused", "RegionReport", "RegionState", "Regions"]
 
 _MAX_KINDS = 512
 
@@ -37,6 +37,14 @@ class Ask(msgspec.Struct, kw_only=True):
     routing: Routing
     credential: str = ""
     place: Place | None = None
+
+
+class Adapted(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether an adapter is in a region; if not, why, and until when that is believed."""
+
+    loaded: bool
+    until: float
+    why: str | None
 
 
 class RegionState:
@@ -51,7 +59,8 @@ class RegionState:
         self.calls = 0
         self.failed = 0
         self.figures: Figures | None = None
-        self.adapters: dict[str, float] = {}  # name -> when it was seen there
+        self.adapters: dict[str, Adapted] = {}
+        self.adapter_locks: dict[str, asyncio.Lock] = {}
 
     def latency(self, model: str, stream: bool) -> Latency:
         """Return the measurements for one kind of call."""

@@ -7,6 +7,7 @@ import logging
 
 import msgspec
 
+from edgeinf.core.dialects.origin_state import issued
 from edgeinf.core.errors import CallError
 from edgeinf.serve import replay
 from edgeinf.serve.exchange import Exchange
@@ -73,6 +74,8 @@ async def _fill(x: Exchange, flight: Flight, runtime: Runtime) -> None:
 
 def _land(x: Exchange, flight: Flight, leg: Leg, recording: Recording | None, runtime: Runtime) -> None:
     """Store what may be stored and let the readers have the end of the answer."""
+    if recording is not None:
+        _remember_issued(x, leg, recording, runtime)
     if recording is not None and flight.failure is None:
         if leg.target.fallback and recording.verdict.unfit is None:
             why = f"answered by the fallback model {leg.target.model!r}"
@@ -85,6 +88,18 @@ def _land(x: Exchange, flight: Flight, leg: Leg, recording: Recording | None, ru
     flight.recording = flight.recording and flight.failure is None
     if not flight.done:
         flight.finish()
+
+
+def _remember_issued(x: Exchange, leg: Leg, recording: Recording, runtime: Runtime) -> None:
+    """Remember whose the ids in an answer are, where there is more than one account that could be asked for them."""
+    assert x.call is not None
+    if len(runtime.generation.origins) < 2:
+        return
+    kept_there = x.call.dialect == "openai-responses" or x.call.body.get("store") is True
+    names = issued(recording.body, every_id=kept_there)
+    if names:
+        origin = leg.target.origin
+        runtime.accounts.remember(names, origin.name, origin.account(x.credential))
 
 
 def _fail(flight: Flight, failure: AttemptFailed, journey: Journey) -> None:

@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Sequence
 
+from edgeinf.core.dialects.origin_state import referred
 from edgeinf.core.errors import CallError
 from edgeinf.core.places import Place, find_place
 from edgeinf.serve.exchange import Exchange
@@ -17,17 +18,16 @@ from edgeinf.serve.origin.retry import backoff_s, retry_after_s, retryable
 from edgeinf.serve.runtime import Runtime
 from edgeinf.serve.steps.relay import AttemptFailed
 
+Stages = tuple[tuple[Target, ...], ...]
+
 __all__ = ["Journey", "Leg", "client_place", "route"]
 
 # Calls that do something at the origin are not sent twice on a mere suspicion.
 _HEDGED_REASONS = frozenset({None, "temperature", "url-inputs", "no-user"})
 
 
-def route(x: Exchange, runtime: Runtime, allowed: frozenset[str] | None = None) -> Journey:
-    """Return the journey of a call. Raise CallError 404 where no region serves it.
-
-    ``allowed`` names the accounts that a call is bound to; None is any.
-    """
+def route(x: Exchange, runtime: Runtime) -> Journey:
+    """Return the journey of a call. Raise CallError 404 where no region serves it."""
     assert x.dialect is not None
     assert x.call is not None
     family, model = x.dialect.family, x.call.model
@@ -39,13 +39,33 @@ def route(x: Exchange, runtime: Runtime, allowed: frozenset[str] | None = None) 
             code="no_region",
             hint="add it to a region's serves, or to the model's regions",
         )
-    if allowed is not None:
-        # An id that nobody here issued, or whose account is gone, goes to one account and stays there.
-        known = [tuple(t for t in stage if t.origin.account(x.credential) in allowed) for stage in stages]
-        first = stages[0][0].origin.account(x.credential)
-        only = [tuple(t for t in stage if t.origin.account(x.credential) == first) for stage in stages]
-        stages = tuple(stage for stage in known if stage) or tuple(stage for stage in only if stage)
-    return Journey(x, runtime, stages)
+    return Journey(x, runtime, _bound(x, runtime, stages))
+
+
+def _bound(x: Exchange, runtime: Runtime, stages: Stages) -> Stages:
+    """Keep a call that refers to what an account holds to that account, its issuing region first.
+
+    What nobody here is known to have issued goes to the first account, and stays there.
+    """
+    assert x.call is not None
+    first = stages[0][0].origin.account(x.credential)
+    if all(target.origin.account(x.credential) == first for stage in stages for target in stage):
+        return stages
+    names = referred(x.raw, x.call.body)
+    if not names:
+        return stages
+    issuers = runtime.accounts.issuers(names)
+    account = issuers[-1][1] if issuers else first
+    regions = {region for region, _ in issuers}
+    kept = [[t for t in stage if t.origin.account(x.credential) == account] for stage in stages]
+    if not any(kept):  # the account is no longer in the config
+        kept = [[t for t in stage if t.origin.account(x.credential) == first] for stage in stages]
+    split = [part for stage in kept for part in _issuers_first(stage, regions)]
+    return tuple(tuple(stage) for stage in split if stage)
+
+
+def _issuers_first(stage: list[Target], regions: set[str]) -> tuple[list[Target], list[Target]]:
+    return [t for t in stage if t.origin.name in regions], [t for t in stage if t.origin.name not in regions]
 
 
 def client_place(x: Exchange, header: str | None, node: Place | None) -> Place | None:
