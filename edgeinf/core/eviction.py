@@ -56,6 +56,18 @@ class LruTtl(Generic[K, V]):
             return [(key, value)]
         self._entries[key] = (now + ttl_s, size, value)
         self.size += size
+        return self._shrink()
+
+    def grow(self, key: K, extra: int) -> list[tuple[K, V]]:
+        """Let an entry weigh ``extra`` more and return what had to go for it; it may be the entry itself."""
+        found = self._entries.get(key)
+        if found is None:
+            return []
+        self._entries[key] = (found[0], found[1] + extra, found[2])
+        self.size += extra
+        return self._shrink()
+
+    def _shrink(self) -> list[tuple[K, V]]:
         gone = []
         while (self.max_entries is not None and len(self._entries) > self.max_entries) or (
             self.max_size is not None and self.size > self.max_size

@@ -74,6 +74,7 @@ class Exchange:
         "level",
         "limit_headers",
         "method",
+        "names",
         "on_end",
         "origin_ms",
         "path",
@@ -98,6 +99,7 @@ class Exchange:
         "usd",
         "usd_saved",
         "user",
+        "variant",
         "virtual_key",
     )
 
@@ -128,6 +130,8 @@ class Exchange:
         self.level = ""
         self.forms: list[Form] = []
         self.keys: list[Key] = []
+        self.names: tuple[str, ...] = ()  # the forms' names in events
+        self.variant = b""  # what this asker's rendering depends on
         self.bypass: str | None = None
         self.stale: Entry | None = None
         self.rewritten = False  # the effective body is not the one that came

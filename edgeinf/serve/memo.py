@@ -38,6 +38,8 @@ class Remembered(msgspec.Struct, frozen=True):
     prompt: str | None = None
     guard: tuple[str, ...] = ()
     refused: CallError | None = None  # the guard let nothing of it pass
+    names: tuple[str, ...] = ()  # the forms' names in events
+    variant: bytes = b""  # what the asker's rendering depends on
 
 
 class Memo:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import asyncio
 
 from edgeinf.core.errors import CallError, again
+from edgeinf.core.key import event_key
 from edgeinf.serve import replay
 from edgeinf.serve.exchange import ClientGone, Exchange
 from edgeinf.serve.flight import Flight
 from edgeinf.serve.memo import Remembered
+from edgeinf.serve.rendering import variant_of
 from edgeinf.serve.runtime import Runtime
 from edgeinf.serve.steps.assemble import assemble
 from edgeinf.serve.steps.authenticate import authenticate, narrow_to_user, permit_model
@@ -82,6 +84,7 @@ async def understand(x: Exchange, runtime: Runtime) -> None:
         x.call, x.controls, x.level = known.call, known.controls, known.level
         x.forms, x.keys, x.bypass, x.scope = known.forms, known.keys, known.bypass, known.scope
         x.rewritten, x.prompt = known.rewritten, known.prompt
+        x.names, x.variant = known.names, known.variant
         permit_model(x, known.call.model)
         if known.guard:
             x.guard = [*(x.guard or ()), *known.guard]
@@ -107,7 +110,11 @@ async def understand(x: Exchange, runtime: Runtime) -> None:
 
 def remember(x: Exchange, runtime: Runtime, name: bytes | None, refused: CallError | None = None) -> None:
     """Remember what became of a request's bytes, a refusal of the guard included."""
-    if name is None or x.call is None:
+    if x.call is None or x.dialect is None:
+        return
+    x.names = tuple(event_key(form, runtime.secret) for form in x.forms)
+    x.variant = variant_of(x.dialect, x.call)
+    if name is None:
         return
     known = Remembered(
         x.call,
@@ -121,6 +128,8 @@ def remember(x: Exchange, runtime: Runtime, name: bytes | None, refused: CallErr
         x.prompt,
         tuple(x.guard or ()),
         refused,
+        x.names,
+        x.variant,
     )
     runtime.memo.put(name, len(x.raw), known)
 

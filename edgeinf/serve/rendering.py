@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from edgeinf.core.call import Call
 from edgeinf.core.dialects.base import Dialect
 from edgeinf.core.wire import sse
 from edgeinf.serve.cache.entry import Entry
 
-__all__ = ["StreamRenderer", "events_for", "whole_for"]
+__all__ = ["StreamRenderer", "events_for", "variant_of", "whole_for"]
+
+
+def variant_of(dialect: Dialect, call: Call) -> bytes:
+    """Return what one asker's rendering depends on beside the answer: the fields that no key holds."""
+    return msgspec.json.encode({name: call.body[name] for name in dialect.unkeyed if name in call.body}, order="sorted")
 
 
 def whole_for(dialect: Dialect, call: Call, body: bytes, *, stream: bool) -> bytes:

@@ -11,7 +11,7 @@ from edgeinf.serve.cache.tiers import Found
 from edgeinf.serve.exchange import Exchange
 from edgeinf.serve.flight import Flight
 from edgeinf.serve.rendering import events_for, whole_for
-from edgeinf.serve.responses import cache_headers, error_answer
+from edgeinf.serve.responses import error_answer, hit_headers
 from edgeinf.serve.runtime import Runtime
 from edgeinf.serve.steps.relay import AttemptFailed
 
@@ -25,7 +25,7 @@ _MAX_GAP_S = 2.0
 async def send_hit(x: Exchange, hits: list[Found], runtime: Runtime) -> None:
     """Answer from entries that are fresh."""
     x.cache, x.tier = "hit", hits[0].tier
-    await _send(x, hits[0].entry, runtime)
+    await _send(x, hits[0], runtime)
 
 
 async def stale_into(x: Exchange, flight: Flight, failure: AttemptFailed, runtime: Runtime) -> bool:
@@ -61,33 +61,67 @@ async def send_error(x: Exchange, error: CallError, runtime: Runtime) -> None:
     await x.answer(status, headers, body)
 
 
-async def _send(x: Exchange, entry: Entry, runtime: Runtime) -> None:
+async def _send(x: Exchange, found: Found, runtime: Runtime) -> None:
     assert x.call is not None
-    assert x.dialect is not None
-    now = runtime.clock.now()
+    entry, now = found.entry, runtime.clock.now()
     x.entry_age_s = max(0.0, now - entry.stored_at)
     x.region, x.usage, x.saved_ms = entry.region, entry.usage, entry.total_ms
-    try:
-        if not x.call.stream:
-            body = whole_for(x.dialect, x.call, entry.body, stream=entry.stream)
-            content_type = "application/json" if entry.stream else entry.content_type
-            await x.answer(200, [(b"content-type", content_type.encode("latin-1")), *_own(x, entry, now)], body)
-            x.ttft_at = x.first_byte_at
-            return
-        events = events_for(x.dialect, x.call, entry)
-    except ValueError as error:
-        raise CallError(f"the stored answer cannot take this shape: {error}", status=500, code="internal") from None
-    await x.start(200, [*SSE_HEADERS, *_own(x, entry, now)])
-    x.ttft_at = x.first_byte_at
-    if runtime.generation.config.cache.replay == "paced":
+    headers = [*_kept(entry), *hit_headers(x, entry.stored_at + entry.ttl_s - now)]
+    if not x.call.stream:
+        content_type = b"application/json" if entry.stream else entry.content_type.encode("latin-1")
+        await x.answer(200, [(b"content-type", content_type), *headers], _shown(x, found, runtime))
+        x.ttft_at = x.first_byte_at
+    elif runtime.generation.config.cache.replay == "paced":
+        events = _understood(x, entry)
+        await x.start(200, [*SSE_HEADERS, *headers])
+        x.ttft_at = x.first_byte_at
         await _paced(x, entry, events)
     else:
-        await x.write(b"".join(events), more=False)
+        body = _shown(x, found, runtime)
+        await x.start(200, [*SSE_HEADERS, *headers])
+        x.ttft_at = x.first_byte_at
+        await x.write(body, more=False)
 
 
-def _own(x: Exchange, entry: Entry, now: float) -> Headers:
-    kept: Headers = [(n.encode("latin-1"), v.encode("latin-1", "replace")) for n, v in entry.headers]
-    return [*kept, *cache_headers(x, ttl_s=entry.stored_at + entry.ttl_s - now)]
+def _shown(x: Exchange, found: Found, runtime: Runtime) -> bytes:
+    """Return the answer's bytes for this asker; rendered once where the entry is in memory."""
+    assert x.call is not None
+    assert x.dialect is not None
+    entry, resident = found.entry, found.resident
+    name = (runtime.generation.number, x.call.stream, x.variant)
+    if resident is not None:
+        shown = resident.shown.get(name)
+        if shown is not None:
+            return shown
+    if x.call.stream:
+        rendering = b"".join(_understood(x, entry))
+    else:
+        try:
+            rendering = whole_for(x.dialect, x.call, entry.body, stream=entry.stream)
+        except ValueError as error:
+            raise _shapeless(error) from None
+    if resident is not None and runtime.tiers.memory is not None and x.keys:
+        if rendering == entry.body:
+            rendering = entry.body  # one copy serves both
+        runtime.tiers.memory.show(x.keys[0].find, resident, name, rendering)
+    return rendering
+
+
+def _understood(x: Exchange, entry: Entry) -> list[bytes]:
+    assert x.call is not None
+    assert x.dialect is not None
+    try:
+        return events_for(x.dialect, x.call, entry)
+    except ValueError as error:
+        raise _shapeless(error) from None
+
+
+def _shapeless(error: ValueError) -> CallError:
+    return CallError(f"the stored answer cannot take this shape: {error}", status=500, code="internal")
+
+
+def _kept(entry: Entry) -> Headers:
+    return [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in entry.headers]
 
 
 async def _paced(x: Exchange, entry: Entry, events: list[bytes]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import msgspec
@@ -36,8 +37,8 @@ class Tier(Protocol):
         """Return the encoded entry, or None."""
         ...
 
-    async def put(self, find: bytes, raw: bytes, keep_s: float) -> None:
-        """Keep an encoded entry for about ``keep_s`` seconds."""
+    async def put(self, items: Sequence[tuple[bytes, bytes, float]]) -> None:
+        """Keep encoded entries: (find key, bytes, seconds to keep them, about)."""
         ...
 
     async def delete(self, find: bytes) -> None:

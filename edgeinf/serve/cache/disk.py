@@ -7,20 +7,20 @@ that knows no such mode: a row that claims another mode is refused before anythi
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
 from edgeinf.serve.cache.base import TierFailed, TierStats
+from edgeinf.serve.cache.presence import Presence
 
 __all__ = ["DiskTier"]
 
 T = TypeVar("T")
-
-_PENDING_LIMIT = 64 * 2**20  # bytes waiting to be written; beyond that an answer is not kept on disk
 
 
 def _open(path: Path, max_size: int) -> Any:
@@ -64,7 +64,7 @@ def _open(path: Path, max_size: int) -> Any:
 
 
 class DiskTier:
-    """One thread owns the cache; reads wait for it, writes are queued behind and bounded in bytes."""
+    """One thread owns the cache. A miss rarely asks it: :mod:`edgeinf.serve.cache.presence` knows what is not there."""
 
     name = "disk"
 
@@ -72,41 +72,41 @@ class DiskTier:
         self._path = path
         self._max_size = max_size
         self._cache: Any = None
+        self._presence: Presence | None = None
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="edgeinf-disk")
-        self._pending: dict[bytes, bytes] = {}
-        self._pending_bytes = 0
 
     async def open(self) -> None:
         """Open the directory, or raise TierFailed saying what is wrong with it."""
         await self._run(lambda cache: None)
 
     async def get(self, find: bytes) -> bytes | None:
-        waiting = self._pending.get(find)
-        if waiting is not None:
-            return waiting
+        if self._presence is not None and not self._presence.may_hold(find):
+            return None
         found = await self._run(lambda cache: cache.get(find))
         return found if isinstance(found, bytes) else None
 
-    async def put(self, find: bytes, raw: bytes, keep_s: float) -> None:
-        if self._pending_bytes + len(raw) > _PENDING_LIMIT:
-            raise TierFailed("the disk does not keep up with what is to be stored")
-        self._forget_pending(find)
-        self._pending[find] = raw
-        self._pending_bytes += len(raw)
-        try:
-            await self._run(lambda cache: cache.set(find, raw, expire=None if keep_s == float("inf") else keep_s))
-        finally:
-            if self._pending.get(find) is raw:
-                self._forget_pending(find)
+    async def put(self, items: Sequence[tuple[bytes, bytes, float]]) -> None:
+        def write(cache: Any) -> None:
+            # One transaction for all: a commit each would cost more than the writing.
+            with cache.transact(retry=True):
+                for find, raw, keep_s in items:
+                    cache.set(find, raw, expire=None if math.isinf(keep_s) else keep_s)
+            if self._presence is not None:
+                self._presence.add(find for find, _, _ in items)
+
+        await self._run(write)
 
     async def delete(self, find: bytes) -> None:
-        self._forget_pending(find)
         await self._run(lambda cache: cache.delete(find))
 
     async def clear(self) -> int:
-        self._pending.clear()
-        self._pending_bytes = 0
-        return int(await self._run(lambda cache: cache.clear()))
+        def clear(cache: Any) -> int:
+            count = int(cache.clear())
+            if self._presence is not None:
+                self._presence.clear()
+            return count
+
+        return await self._run(clear)
 
     async def scan(self) -> list[bytes]:
         return await self._run(lambda cache: [bytes(key) for key in cache])
@@ -120,14 +120,12 @@ class DiskTier:
             if self._cache is not None:
                 self._cache.close()
                 self._cache = None
+            presence, self._presence = self._presence, None
+            if presence is not None:
+                presence.close()
 
         await asyncio.get_running_loop().run_in_executor(self._thread, close)
         self._thread.shutdown(wait=True)
-
-    def _forget_pending(self, find: bytes) -> None:
-        gone = self._pending.pop(find, None)
-        if gone is not None:
-            self._pending_bytes -= len(gone)
 
     async def _run(self, work: Callable[[Any], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._guarded, work)
@@ -137,6 +135,7 @@ class DiskTier:
         try:
             if self._cache is None:
                 self._cache = _open(self._path, self._max_size)
+                self._presence = self._know(self._cache)
             return work(self._cache)
         except TierFailed:
             raise
@@ -146,3 +145,13 @@ class DiskTier:
         except Exception as error:
             name = type(error).__name__
             raise TierFailed(f"the disk cache at {self._path} cannot be used: {name}: {error}") from None
+
+    def _know(self, cache: Any) -> Presence | None:
+        """Return what is known to be absent; without its file every miss asks the disk, which is slower and right."""
+        try:
+            presence = Presence(self._path / "presence.bits")
+        except OSError:
+            return None
+        if presence.fresh:
+            presence.add(bytes(key) for key in cache)
+        return presence

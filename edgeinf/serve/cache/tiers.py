@@ -7,6 +7,7 @@ caller allows it). What does not is removed.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 from collections.abc import Sequence
 
@@ -17,7 +18,7 @@ from edgeinf.core.key import Key
 from edgeinf.serve.cache import entry as entries
 from edgeinf.serve.cache.base import Tier, TierFailed, TierStats
 from edgeinf.serve.cache.entry import Entry
-from edgeinf.serve.cache.memory import MemoryTier
+from edgeinf.serve.cache.memory import MemoryTier, Resident
 
 __all__ = ["Found", "Tiers"]
 
@@ -25,13 +26,19 @@ _log = logging.getLogger("edgeinf.cache")
 
 # How long a failed tier is left out before it is tried again.
 _REST_S = 5.0
+# Far tiers are written this long after the first entry came, at most so many entries at a time; bytes beyond the limit
+# that wait are not kept there.
+_BATCH_S = 0.05
+_BATCH = 64
+_PENDING_LIMIT = 64 * 2**20
 
 
 class Found(msgspec.Struct, frozen=True):
-    """An entry and the tier that had it."""
+    """An entry and the tier that had it; ``resident`` where it is in memory now."""
 
     entry: Entry
     tier: str
+    resident: Resident | None = None
 
 
 class Tiers:
@@ -45,30 +52,30 @@ class Tiers:
         self.far = list(far)
         self._stale_s = stale_s
         self._resting: dict[str, float] = {}
-        self._writes: set[asyncio.Task[None]] = set()
+        self._pending: dict[bytes, Entry] = {}  # what the far tiers have not got yet
+        self._pending_bytes = 0
+        self._writer: asyncio.Task[None] | None = None
         self.failures: dict[str, str] = {}
         self.dropped = 0
 
-    def near(self, key: Key) -> Entry | None:
-        """Return what the memory tier has for a key, fresh or stale, without awaiting."""
-        if self.memory is None:
+    def near(self, key: Key, now: float) -> Found | None:
+        """Return what this process has for a key, fresh or stale, without awaiting."""
+        resident = self.memory.get(key.find, now) if self.memory is not None else None
+        entry = resident.entry if resident is not None else self._pending.get(key.find)
+        if entry is None or entry.trust != key.trust:
+            return None  # or another question whose find key collides: a miss, never its answer
+        if not self._kept(entry, now):
+            if self.memory is not None:
+                self.memory.delete(key.find)
             return None
-        found = self.memory.get(key.find)
-        if found is None:
-            return None
-        if found.trust != key.trust:
-            return None  # another question whose find key collides: a miss, never its answer
-        if not self._kept(found):
-            self.memory.delete(key.find)
-            return None
-        return found
+        return Found(entry, "memory", resident)
 
     async def get(self, key: Key) -> Found | None:
         """Return an entry, fresh or stale, from the nearest tier that has it."""
-        found = self.near(key)
-        if found is not None and found.fresh_at(self._clock.now()):
-            return Found(found, "memory")
-        stale = Found(found, "memory") if found is not None else None
+        now = self._clock.now()
+        found = self.near(key, now)
+        if found is not None and found.entry.fresh_at(now):
+            return found
         for tier in self.far:
             if self._rests(tier):
                 continue
@@ -77,7 +84,7 @@ class Tiers:
                 if raw is None:
                     continue
                 entry = entries.decode(raw)
-                if entry is None or (entry.trust == key.trust and not self._kept(entry)):
+                if entry is None or (entry.trust == key.trust and not self._kept(entry, now)):
                     await tier.delete(key.find)
                     continue
             except TierFailed as error:
@@ -85,35 +92,59 @@ class Tiers:
                 continue
             if entry.trust != key.trust:
                 continue
-            if entry.fresh_at(self._clock.now()):
-                if self.memory is not None:
-                    self.memory.put(key.find, entry)
-                return Found(entry, tier.name)
-            stale = stale or Found(entry, tier.name)
-        return stale
+            if entry.fresh_at(now):
+                resident = self.memory.put(key.find, entry) if self.memory is not None else None
+                return Found(entry, tier.name, resident)
+            found = found or Found(entry, tier.name)
+        return found
 
     def put(self, key: Key, entry: Entry) -> None:
-        """Keep an entry in every tier; the far ones are written behind the caller's back."""
+        """Keep an entry in every tier; the far ones get it in batches, behind the caller's back."""
         if self.memory is not None:
             self.memory.put(key.find, entry)
-        usable = [tier for tier in self.far if not self._rests(tier)]
-        if usable:
-            task = asyncio.get_running_loop().create_task(self._write(usable, key.find, entry))
-            self._writes.add(task)
-            task.add_done_callback(self._writes.discard)
+        if not self.far:
+            return
+        if self._pending_bytes > _PENDING_LIMIT:
+            self.dropped += 1
+            return
+        self._pending[key.find] = entry
+        self._pending_bytes += len(entry.body)
+        if self._writer is None:
+            self._writer = asyncio.get_running_loop().create_task(self._write())
 
-    async def _write(self, tiers: list[Tier], find: bytes, entry: Entry) -> None:
-        raw = entries.encode(entry)
-        keep_s = entry.stored_at + entry.ttl_s + self._stale_s - self._clock.now()
-        for tier in tiers:
-            try:
-                await tier.put(find, raw, keep_s)
-            except TierFailed as error:
-                self.dropped += 1
-                self.note_failure(tier, error)
+    async def _write(self) -> None:
+        """Write what is pending until nothing is, a batch at a time."""
+        try:
+            await asyncio.sleep(_BATCH_S)
+            while self._pending:
+                await self._write_batch(dict(itertools.islice(self._pending.items(), _BATCH)))
+        finally:
+            self._writer = None
+
+    async def _write_batch(self, batch: dict[bytes, Entry]) -> None:
+        now = self._clock.now()
+        items = [
+            (find, entries.encode(entry), entry.stored_at + entry.ttl_s + self._stale_s - now)
+            for find, entry in batch.items()
+        ]
+        try:
+            for tier in self.far:
+                if self._rests(tier):
+                    continue
+                try:
+                    await tier.put(items)
+                except TierFailed as error:
+                    self.dropped += len(items)
+                    self.note_failure(tier, error)
+        finally:
+            for find, entry in batch.items():
+                if self._pending.get(find) is entry:
+                    del self._pending[find]
+            self._pending_bytes = sum(len(entry.body) for entry in self._pending.values())
 
     async def delete(self, find: bytes) -> None:
         """Forget an entry in every tier."""
+        self._pending.pop(find, None)
         if self.memory is not None:
             self.memory.delete(find)
         for tier in self.far:
@@ -124,6 +155,7 @@ class Tiers:
 
     async def clear(self) -> int:
         """Forget everything and return the largest number of entries that one tier had."""
+        self._pending.clear()
         counts = [self.memory.clear()] if self.memory is not None else []
         for tier in self.far:
             try:
@@ -144,8 +176,8 @@ class Tiers:
 
     async def flush(self) -> None:
         """Wait until everything that was put is written."""
-        while self._writes:
-            await asyncio.gather(*self._writes, return_exceptions=True)
+        while self._writer is not None:
+            await asyncio.wait({self._writer})
 
     async def aclose(self) -> None:
         """Write what is pending and close every tier."""
@@ -153,8 +185,8 @@ class Tiers:
         for tier in self.far:
             await tier.aclose()
 
-    def _kept(self, entry: Entry) -> bool:
-        return self._clock.now() - entry.stored_at < entry.ttl_s + self._stale_s
+    def _kept(self, entry: Entry, now: float) -> bool:
+        return now - entry.stored_at < entry.ttl_s + self._stale_s
 
     def _rests(self, tier: Tier) -> bool:
         until = self._resting.get(tier.name)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from functools import lru_cache
 
 from edgeinf.core.events import Event, EventKeys, EventScope
-from edgeinf.core.key import event_key, hash_id, key_space
+from edgeinf.core.key import hash_id, key_space
 from edgeinf.serve.exchange import Exchange
 from edgeinf.serve.runtime import Runtime
 
@@ -24,8 +25,8 @@ def make_event(x: Exchange, secret: bytes) -> Event:
     now = time.perf_counter()
     total_ms = (now - x.started) * 1000
     call, usage = x.call, x.usage
-    keys = EventKeys(**{x.level: [event_key(form, secret) for form in x.forms]}) if x.forms else EventKeys()
-    scope_id = hash_id(x.scope.id, secret) if x.scope.id else ""
+    keys = EventKeys(**{x.level: list(x.names)}) if x.names else _NO_KEYS
+    scope_id = _scope_name(x.scope.id, secret) if x.scope.id else ""
     return Event(
         id=x.id,
         at=x.started_at,
@@ -47,7 +48,7 @@ def make_event(x: Exchange, secret: bytes) -> Event:
         level=x.level or None,
         keys=keys,
         hits=len(x.keys) if x.cache == "hit" else 0,
-        key_space=key_space(secret),
+        key_space=_space(secret),
         scope=EventScope(kind=x.scope.kind, id=scope_id),
         guard=x.guard,
         status=x.status,
@@ -64,6 +65,11 @@ def make_event(x: Exchange, secret: bytes) -> Event:
         attempts=x.attempts,
         trace_id=_trace_id(x.header(b"traceparent")),
     )
+
+
+_NO_KEYS = EventKeys()
+_scope_name = lru_cache(maxsize=4096)(hash_id)
+_space = lru_cache(maxsize=4)(key_space)
 
 
 def _age_s(x: Exchange) -> float | None:
