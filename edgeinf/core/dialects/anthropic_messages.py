@@ -100,6 +100,8 @@ class AnthropicMessages(Defaults):
         if body.get("mcp_servers"):
             reasons.append("mcp")
         reasons += hosted_tools(body.get("tools"))
+        for message in body["messages"]:
+            reasons += _block_reasons(message.get("content"))
         if any(_url_source(message.get("content")) for message in body["messages"]) or _url_source(body.get("system")):
             reasons.append("url-inputs")
         return list(dict.fromkeys(reasons))
@@ -164,6 +166,19 @@ def _keyed_message(message: JsonObject, rewrite: Rewrite) -> JsonObject:
     if not rewrite.identity and message["role"] == "user" and "content" in message:
         kept = rewrite.content("user", kept)
     return {**message, "content": kept} if "content" in message else message
+
+
+def _block_reasons(blocks: Any) -> list[str]:
+    """Return why blocks of a message make the call bypass: files for a container, tools added on the way."""
+    reasons = []
+    for block in map(as_object, blocks if isinstance(blocks, list) else ()):
+        if block.get("type") == "container_upload":
+            reasons.append("container")
+        elif block.get("type") == "tool_addition":
+            tool = as_object(block.get("tool"))
+            reasons += hosted_tools([tool.get("definition")])
+            reasons += ["mcp"] if "mcp" in str(tool.get("type")) else []
+    return reasons
 
 
 def _url_source(blocks: Any) -> bool:

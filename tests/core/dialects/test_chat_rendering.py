@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from edgeinf.core.call import Usage
+from edgeinf.core.dialects.chat_rendering import judge_choices, render_chunk, renders_chunk, with_usage
+from edgeinf.core.wire.sse import DONE, Event
+from tests.core.dialects.kit import CHAT, call, event
+
+_PLAIN = call("openai-chat", {**CHAT, "stream": True})
+_COUNTING = call("openai-chat", {**CHAT, "stream": True, "stream_options": {"include_usage": True}})
+_CHOICE = {"index": 0, "delta": {"content": "a"}, "finish_reason": None}
+
+
+@pytest.mark.parametrize(
+    ("chunk", "plain", "counting"),
+    [
+        ({"choices": [_CHOICE]}, {"choices": [_CHOICE]}, {"choices": [_CHOICE]}),
+        ({"choices": [_CHOICE], "usage": None}, {"choices": [_CHOICE]}, {"choices": [_CHOICE], "usage": None}),
+        ({"choices": [_CHOICE], "obfuscation": "xx"}, {"choices": [_CHOICE]}, {"choices": [_CHOICE]}),
+        ({"choices": [], "usage": {"prompt_tokens": 0}}, None, {"choices": [], "usage": {"prompt_tokens": 0}}),
+        ({"error": {"message": "x"}, "usage": None},) * 3,
+    ],
+    ids=["untouched", "null usage", "padding", "usage chunk", "error"],
+)
+def test_each_asker_gets_what_it_asked_for(chunk: Any, plain: Any, counting: Any) -> None:
+    for asker, wanted in ((_PLAIN, plain), (_COUNTING, counting)):
+        done = render_chunk(asker, event(chunk))
+        assert (None if done is None else json.loads(done.data)) == wanted
+
+
+def test_what_needs_no_change_is_the_very_event() -> None:
+    for untouched in (event({"choices": [_CHOICE]}), Event(b"", DONE), event('{"usage": broken'), event('["usage"]')):
+        assert render_chunk(_PLAIN, untouched) is untouched
+    assert not renders_chunk(_COUNTING, b'{"choices":[],"usage":{}}')
+
+
+def test_usage_is_asked_for_once() -> None:
+    assert with_usage(_COUNTING) is None
+    assert with_usage(call("openai-chat", CHAT)) is None
+
+
+def choice(finish: str | None) -> dict[str, Any]:
+    """Return a choice of a whole answer."""
+    return {"index": 0, "message": {"role": "assistant", "content": "a"}, "finish_reason": finish}
+
+
+@pytest.mark.parametrize(
+    ("document", "n", "unfit"),
+    [
+        ({"choices": [choice("stop")]}, 1, None),
+        ({"choices": [choice("length")]}, 1, None),
+        ({"choices": [choice("tool_calls")]}, 1, None),
+        ({"choices": [choice("stop")]}, 2, "not every choice finished"),
+        ({"choices": [choice("stop"), choice(None)]}, 2, "not every choice finished"),
+        ({"choices": [choice("content_filter")]}, 1, "content filter"),
+        ({"choices": []}, 1, "no choices"),
+        ({}, 1, "no choices"),
+        ({"choices": "x"}, 1, "no choices"),
+        ({"error": {"message": "x"}}, 1, "error in the answer"),
+        ({"error": {"message": "x"}, "choices": [choice("stop")]}, 1, "error in the answer"),
+        ({"error": None, "choices": [choice("stop")]}, 1, None),
+        ([1], 1, "no choices"),
+    ],
+)
+def test_only_a_whole_good_answer_may_be_kept(document: Any, n: int, unfit: str | None) -> None:
+    verdict = judge_choices(call("openai-chat", {**CHAT, "n": n}), json.dumps(document).encode())
+    assert verdict.unfit == unfit
+    assert (verdict.error is not None) is (unfit == "error in the answer")
+
+
+def test_malformed_answers_are_not_kept_and_zeros_are_not_absent() -> None:
+    assert judge_choices(_PLAIN, b"{").unfit == "malformed answer"
+    usage = {"prompt_tokens": 0, "completion_tokens": 0, "prompt_tokens_details": {"cached_tokens": 0}}
+    verdict = judge_choices(_PLAIN, json.dumps({"choices": [choice("stop")], "usage": usage, "model": "m-1"}).encode())
+    assert verdict.usage == Usage(input_tokens=0, output_tokens=0, cached_tokens=0)
+    assert verdict.model == "m-1"
