@@ -23,6 +23,7 @@ from edgeinf.serve.steps.guard import guard_call
 from edgeinf.serve.steps.limit import limit_call, limit_fetch
 from edgeinf.serve.steps.lookup import KEYED_HEADERS, lookup, make_keys
 from edgeinf.serve.steps.meet import meet
+from edgeinf.serve.steps.parts import widen
 from edgeinf.serve.steps.price import price
 from edgeinf.serve.steps.read import read_call
 from edgeinf.serve.steps.record import record
@@ -103,6 +104,8 @@ async def understand(x: Exchange, runtime: Runtime) -> None:
     except CallError as refusal:
         remember(x, runtime, name, refusal)
         raise
+    except RecursionError:
+        raise CallError("the body is nested too deeply", code="invalid_json") from None
     make_keys(x, generation, runtime.seed)
     x.bypass = x.bypass or nameless
     remember(x, runtime, name)
@@ -143,6 +146,7 @@ async def fetch(x: Exchange, runtime: Runtime) -> None:
         # The answer that was under way turned out to be nobody else's; this call is on its own now.
         shared = flight
     if shared is not None:
+        widen(x)
         flight, _ = join_or_launch(x, runtime, alone=True)
         x.flight = flight
         await follow(x, flight, runtime, leads=True)

@@ -16,12 +16,13 @@ _MOST_QUESTION = 4000
 _CANDIDATES = 40
 
 # Words that questions are made of and answers are not found by.
-_STOP = frozenset(
-    """a about after all also an and any are as at be been but by can could did do does doing for from get give has have
+_STOP_WORDS = """
+    a about after all also an and any are as at be been but by can could did do does doing for from get give has have
     how i if in into is it its just let many may me might more most much my need no not of on or other our out over
     please shall should so some such tell than that the their them then there these they this those to under up us
-    use used using was we were what when where which while who whom whose why will with without would you your""".split()
-)
+    use used using was we were what when where which while who whom whose why will with without would you your
+"""
+_STOP = frozenset(_STOP_WORDS.split())
 
 
 class Hit(msgspec.Struct, frozen=True, kw_only=True):
