@@ -143,15 +143,18 @@ def _check(files: list[str] | None, options: object, *, online: bool) -> tuple[R
 
 
 def _print(report: Report, format: str) -> None:
-    from edgeinf.validate.render import github, text
-    from edgeinf.validate.render.registry import FORMATS
+    from edgeinf.validate.render.registry import renderer
 
     if format == "text":
+        from edgeinf.validate.render import text
+
         sys.stdout.write(text.render(report, colour=output.colour_wanted(sys.stdout)))
         return
-    sys.stdout.write(FORMATS[format](report))
+    sys.stdout.write(renderer(format)(report))
     target = os.environ.get("GITHUB_STEP_SUMMARY")
     if format == "github" and target:
+        from edgeinf.validate.render import github
+
         try:
             with open(target, "a", encoding="utf-8") as file:
                 file.write(github.summary(report))

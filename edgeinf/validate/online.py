@@ -18,7 +18,7 @@ from edgeinf.core.config.rule import Facts, Finding, locate
 from edgeinf.core.config.schema import Config, Region
 from edgeinf.validate.check import Options
 from edgeinf.validate.ignores import select
-from edgeinf.validate.report import FileReport
+from edgeinf.validate.report import FileReport, safe_lines
 
 __all__ = ["ask", "with_online"]
 
@@ -40,8 +40,9 @@ def with_online(report: FileReport, seen: Inspection, options: Options) -> FileR
         return report
     found = asyncio.run(ask(seen.config, seen.facts))
     left = select(found, seen.source.lines(), only=options.only, ignored=options.ignored)
-    together = sorted([*report.diagnostics, *left], key=lambda d: d.order)
-    return replace(report, diagnostics=tuple(together))
+    together = tuple(sorted([*report.diagnostics, *left], key=lambda d: d.order))
+    lines = safe_lines(seen.source, {d.span.line for d in together if d.span is not None})
+    return replace(report, diagnostics=together, lines=lines)
 
 
 async def ask(config: Config, facts: Facts) -> tuple[Diagnostic, ...]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field
 
 from edgeinf.core.config.diagnostic import Diagnostic, KeyPath, Severity
 from edgeinf.core.config.source import Source
@@ -16,11 +17,11 @@ _SECRET_KEYS = ("api_key", "key_secret", "master_key", "token", "password")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileReport:
-    """One file: its name, its findings by position, its lines with credentials overwritten, its variables."""
+    """One file: its findings by position, the lines they are about with credentials overwritten, its variables."""
 
     name: str
     diagnostics: tuple[Diagnostic, ...] = ()
-    lines: tuple[str, ...] = ()
+    lines: Mapping[int, str] = field(default_factory=dict)
     variables: tuple[str, ...] = ()
     kind: str = "edgeinf"
 
@@ -36,21 +37,23 @@ class Report:
         return sum(d.severity == severity for file in self.files for d in file.diagnostics)
 
 
-def safe_lines(source: Source) -> tuple[str, ...]:
-    """Return the file's lines with whatever is, or stands where, a credential overwritten; columns stay."""
+def safe_lines(source: Source, wanted: Set[int]) -> dict[int, str]:
+    """Return lines by number with whatever is, or stands where, a credential overwritten; columns stay."""
     written = source.lines()
-    lines = [list(redact_in_place(line)) for line in written]
-    for path, site in source.sites.items():
-        if not _is_secret(path):
+    lines = {n: list(redact_in_place(written[n - 1])) for n in wanted if n <= len(written)}
+    for path, site in source.sites.items() if lines else ():
+        value = site.value
+        if not any(value.line <= n <= value.end_line for n in lines) or not _is_secret(path):
             continue
-        refers = _refers(source, path, written[site.value.line - 1][site.value.column - 1 :])
-        for number in range(site.value.line, min(site.value.end_line, len(lines)) + 1):
-            line = lines[number - 1]
-            start = site.value.column - 1 if number == site.value.line else 0
-            end = site.value.end_column - 1 if number == site.value.end_line else len(line)
-            shown = written[number - 1][start:end]
-            line[start:end] = [c if refers or c.isspace() else "*" for c in shown]
-    return tuple("".join(line) for line in lines)
+        refers = _refers(source, path, written[value.line - 1][value.column - 1 :])
+        for number in range(value.line, value.end_line + 1):
+            if number in lines:
+                line = lines[number]
+                start = value.column - 1 if number == value.line else 0
+                end = value.end_column - 1 if number == value.end_line else len(line)
+                shown = written[number - 1][start:end]
+                line[start:end] = [c if refers or c.isspace() else "*" for c in shown]
+    return {number: "".join(line) for number, line in lines.items()}
 
 
 def _is_secret(path: KeyPath) -> bool:

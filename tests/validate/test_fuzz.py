@@ -14,7 +14,7 @@ from edgeinf.core.config.diagnostic import DOCS
 from edgeinf.validate.check import Options, check
 from edgeinf.validate.effective import effective
 from edgeinf.validate.foreign.litellm_convert import convert
-from edgeinf.validate.render.registry import FORMATS
+from edgeinf.validate.render.registry import FORMATS, renderer
 from edgeinf.validate.render.text import render as render_text
 from edgeinf.validate.report import Report
 from tests.core.config.kit import TODAY
@@ -70,11 +70,11 @@ def outputs(data: bytes, kind: str | None = None, env: dict[str, str] | None = _
     """Return every form of output for a file."""
     file, seen = check(data, "edgeinf.yaml", base=FOLDER, options=Options(env=env, today=TODAY, kind=kind))
     report = Report(files=(file,))
-    made = [form(report) for form in FORMATS.values()] + [render_text(report, colour=True)]
-    json.loads(FORMATS["json"](report))
-    json.loads(FORMATS["sarif"](report))
-    json.loads(FORMATS["gitlab"](report))
-    ElementTree.fromstring(FORMATS["junit"](report))
+    made = [renderer(form)(report) for form in FORMATS] + [render_text(report, colour=True)]
+    json.loads(renderer("json")(report))
+    json.loads(renderer("sarif")(report))
+    json.loads(renderer("gitlab")(report))
+    ElementTree.fromstring(renderer("junit")(report))
     if seen is not None and seen.config is not None and not seen.errors:
         made.append(effective(seen))
     return made

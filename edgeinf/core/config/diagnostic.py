@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from edgeinf.core.redact import redact
 
@@ -15,8 +15,7 @@ Severity = Literal["error", "warning", "info", "unknown"]
 KeyPath = tuple[str | int, ...]
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Span:
+class Span(NamedTuple):
     """A stretch of a file: 1-based lines, columns in code points, the end exclusive."""
 
     line: int
@@ -25,8 +24,7 @@ class Span:
     end_column: int
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+class Site(NamedTuple):
     """Where one value stands: its key (the item itself in a list) and the value."""
 
     key: Span

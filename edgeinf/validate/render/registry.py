@@ -1,20 +1,18 @@
-"""The forms of output by name."""
+"""The forms of output by name; each is imported when it is asked for."""
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
+from typing import cast
 
-from edgeinf.validate.render import concise, github, gitlab, json, junit, sarif, text
 from edgeinf.validate.report import Report
 
-__all__ = ["FORMATS"]
+__all__ = ["FORMATS", "renderer"]
 
-FORMATS: dict[str, Callable[[Report], str]] = {
-    "text": text.render,
-    "concise": concise.render,
-    "json": json.render,
-    "github": github.render,
-    "sarif": sarif.render,
-    "junit": junit.render,
-    "gitlab": gitlab.render,
-}
+FORMATS = ("text", "concise", "json", "github", "sarif", "junit", "gitlab")
+
+
+def renderer(name: str) -> Callable[[Report], str]:
+    """Return the function that writes a report in the form ``name``, one of FORMATS."""
+    return cast(Callable[[Report], str], importlib.import_module(f"edgeinf.validate.render.{name}").render)

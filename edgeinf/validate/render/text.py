@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Mapping
 
 from edgeinf.core.config.diagnostic import Diagnostic, Span
 from edgeinf.validate.report import FileReport, Report
@@ -50,10 +51,10 @@ def _block(file: FileReport, d: Diagnostic, paint: _Paint) -> str:
     return "\n".join(out) + "\n"
 
 
-def _frame(lines: tuple[str, ...], span: Span, label: str | None, paint: _Paint, shade: str) -> list[str]:
-    if span.line > len(lines):
+def _frame(lines: Mapping[int, str], span: Span, label: str | None, paint: _Paint, shade: str) -> list[str]:
+    line = lines.get(span.line)
+    if line is None:
         return []
-    line = lines[span.line - 1]
     end = span.end_column if span.end_line == span.line else len(line.rstrip()) + 1
     start, stop = span.column - 1, max(end - 1, span.column)
     cut = max(0, start - _WIDTH // 2) if len(line) > _WIDTH else 0

@@ -44,12 +44,14 @@ def _unknown_match(facts: Facts) -> Iterator[Finding]:
     if keys is None or not facts.certain(("auth", "keys")):
         return
     teams = sorted({key.team for _, key in facts.items("auth", "keys") if key.team is not None})
+    ids = [key for _, key in keys]
+    known_by_name = {"team": (teams, set(teams)), "key": (ids, set(ids))}
     for path, limit in facts.items("limits"):
         if limit.match is None:
             continue
-        for name, known in (("team", teams), ("key", [key for _, key in keys])):
+        for name, (known, among) in known_by_name.items():
             wanted = getattr(limit.match, name)
-            if wanted is not None and wanted not in known:
+            if wanted is not None and wanted not in among:
                 near = difflib.get_close_matches(wanted, known, n=1, cutoff=0.6)
                 yield Finding(
                     path=(*path, "match", name),
