@@ -61,6 +61,7 @@ class Upkeep:
         routing = generation.config.routing
         self._runtime.client.tidy()
         for origin in generation.origins:
+            self._runtime.regions.state(origin).health.policy = routing.health
             if routing.prewarm:
                 self._begin("warm", origin, _WARM_EVERY_S, self._warm, routing.prewarm)
             if routing.health.active is not None:
@@ -93,7 +94,7 @@ class Upkeep:
     async def _check(self, origin: Origin, path: str, every_s: float) -> None:
         """Ask a region that nobody else has asked since, or that is left out."""
         state, clock = self._runtime.regions.state(origin), self._runtime.clock
-        asked = self._calls.get(origin.name) != state.calls
+        asked = self._calls.get(origin.name, 0) != state.calls
         self._calls[origin.name] = state.calls
         if asked and state.health.state(clock.monotonic()) == CLOSED:
             return

@@ -126,7 +126,7 @@ def _attempt(this: Try, leg: Leg) -> Attempt:
         request=outgoing(target.origin, "POST", x.path, x.query, headers, raw),
         call=x.call,
         dialect=x.dialect,
-        hold=this.journey.more(),
+        hold=this.journey.more() or len(this.running) > 1,
         record=storable(x),
         claim=lambda: this.claim(leg),
         answered=leg.answered,
