@@ -113,6 +113,8 @@ class App:
             return 200, b'{"status":"ok"}'
         if self.runtime.draining:
             return 503, b'{"status":"draining"}'
+        if not self.runtime.regions.usable(self.runtime.generation.origins):
+            return 503, b'{"status":"no usable region"}'
         return 200, b'{"status":"ready"}'
 
 

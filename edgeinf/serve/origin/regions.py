@@ -17,7 +17,7 @@ import msgspec
 from edgeinf.core.clock import Clock
 from edgeinf.core.config.schema import Routing
 from edgeinf.core.places import Place, distance_km
-from edgeinf.serve.origin.health import CLOSED, DUE, Health, Rest
+from edgeinf.serve.origin.health import CLOSED, DUE, OPEN, Health, Rest
 from edgeinf.serve.origin.latency import Failures, Latency
 from edgeinf.serve.origin.load import Figures
 from edgeinf.serve.origin.model_map import Target
@@ -261,9 +261,12 @@ class Regions:
     # --- what others may know ---
 
     def usable(self, origins: Iterable[Origin]) -> bool:
-        """Return whether at least one region is not left out."""
+        """Return whether at least one region is in use or due to be tried.
+
+        One that is due counts: a balancer that waited for a success would send nothing that could bring one.
+        """
         now = self.clock.monotonic()
-        return any(self.state(origin).health.state(now) == CLOSED for origin in origins)
+        return any(self.state(origin).health.state(now) != OPEN for origin in origins)
 
     def report(self, origins: Iterable[Origin]) -> list[RegionReport]:
         """Return every region as people see it."""

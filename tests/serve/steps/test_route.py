@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from edgeinf.core.clock import FakeClock
 from edgeinf.core.config.scalar import Secret
 from edgeinf.core.config.schema import Cache, Model, Place, Region, Routing
 from edgeinf.core.redact import MASK
@@ -132,6 +133,20 @@ async def test_every_strategy_serves_and_survives_a_dead_region(make_origin: Mak
         got = [await ask_chat(proxy, f"{n}", stream=n % 2 == 0) for n in range(20)]
     assert {r.status_code for r in got} == {200}
     assert {r.headers["x-edgeinf-region"] for r in got} == {"b"}
+
+
+async def test_a_server_without_a_usable_region_is_not_ready_until_one_may_be_tried(make_origin: Make) -> None:
+    a = await make_origin({"fault": "500"})
+    clock = FakeClock()
+    async with proxying(region(a, "a"), clock=clock) as proxy:
+        before = await proxy.client.get("/readyz")
+        for number in range(5):
+            await ask_chat(proxy, f"{number}")
+        down = await proxy.client.get("/readyz")
+        alive = await proxy.client.get("/healthz")
+        clock.advance(6)
+        due = await proxy.client.get("/readyz")
+    assert [r.status_code for r in (before, down, alive, due)] == [200, 503, 200, 200]
 
 
 async def test_a_model_goes_only_where_the_config_says(make_origin: Make) -> None:
