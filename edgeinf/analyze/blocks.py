@@ -9,13 +9,13 @@ import xxhash
 
 from edgeinf.core.call import Call
 
-__all__ = ["BLOCK_BYTES", "BLOCK_TOKENS", "BYTES_PER_TOKEN", "chained", "prompt_blocks"]
+__all__ = ["BLOCK_BYTES", "BLOCK_TOKENS", "BYTES_PER_TOKEN", "SHORTEST_BYTES", "chained", "prompt_blocks"]
 
 BYTES_PER_TOKEN = 4  # an estimate, said in the report
 BLOCK_TOKENS = 128
 BLOCK_BYTES = BLOCK_TOKENS * BYTES_PER_TOKEN
 # Three quarters of the smallest common minimum, 1,024 tokens; Opus 5 class models cache from 512 on.
-_SHORTEST_BYTES = 384 * BYTES_PER_TOKEN
+SHORTEST_BYTES = 384 * BYTES_PER_TOKEN
 _MOST_BLOCKS = 4_096
 
 _encode = msgspec.json.Encoder().encode
@@ -32,7 +32,7 @@ def prompt_blocks(call: Call) -> tuple[int, ...]:
         elif value is not None:
             parts.append(_encode(value))
     data = b"\n".join(parts)
-    if len(data) < _SHORTEST_BYTES:
+    if len(data) < SHORTEST_BYTES:
         return ()
     number = xxhash.xxh3_64_intdigest(call.model.encode("utf-8", "surrogatepass"))
     found = []

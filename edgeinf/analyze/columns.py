@@ -15,6 +15,7 @@ import xxhash
 from edgeinf.analyze.blocks import BLOCK_TOKENS
 from edgeinf.analyze.interpret import Context, Meaning
 from edgeinf.analyze.record import Damaged, Record
+from edgeinf.analyze.source import Chunk
 
 __all__ = ["FLOATS", "Batch", "Builder", "Group"]
 
@@ -57,6 +58,7 @@ class Batch(msgspec.Struct, frozen=True):
     repeated_ids: int
     read_bytes: int
     block_tokens: list[int]
+    chunk: Chunk | None  # None where the format is read as a whole
 
 
 class Builder:
@@ -209,7 +211,7 @@ class Builder:
             reason = "other"
         return self._reasons.setdefault(reason, len(self._reasons) + 1)
 
-    def batch(self, read_bytes: int) -> Batch:
+    def batch(self, read_bytes: int, chunk: Chunk | None = None) -> Batch:
         """Return what was gathered; columns without any value are left out."""
         columns: dict[str, array[int] | array[float]] = {
             "offset": self._offset,
@@ -247,4 +249,5 @@ class Builder:
             self._repeated_ids,
             read_bytes,
             sorted(self._block_tokens),
+            chunk,
         )

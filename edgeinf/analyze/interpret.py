@@ -14,17 +14,17 @@ from typing import Any
 import msgspec
 import xxhash
 
-from edgeinf.analyze.blocks import prompt_blocks
+from edgeinf.analyze.blocks import SHORTEST_BYTES, prompt_blocks
 from edgeinf.analyze.gateways import by_name as by_gateway
 from edgeinf.analyze.gateways.base import Gateway
 from edgeinf.analyze.record import Record, call_of
+from edgeinf.analyze.remembered import remembering
 from edgeinf.core.cacheable import CachePolicy, bypass_reason
 from edgeinf.core.call import Call
 from edgeinf.core.dialects import by_name
 from edgeinf.core.errors import CallError
 from edgeinf.core.events import EventKeys
 from edgeinf.core.key import canonical_forms, spread
-from edgeinf.core.normalize.levels import level
 
 __all__ = ["NO_CONTENT", "Context", "Interpreter", "Meaning", "last_question", "skeleton"]
 
@@ -69,7 +69,8 @@ class Interpreter:
     ) -> None:
         self.policy = policy
         self.levels = levels
-        self._levels = [level(name) if masks is None else level(name, masks) for name in levels]
+        self._levels = remembering(levels, masks)
+        self._by_safe: dict[tuple[Context, tuple[int, ...]], tuple[tuple[int, ...], ...]] = {}
         self._gateways = [by_gateway(name) for name in gateways]
         self._young: dict[tuple[int, str | None], Meaning] = {}
         self._old: dict[tuple[int, str | None], Meaning] = {}
@@ -101,7 +102,7 @@ class Interpreter:
         dialect = by_name(call.dialect)
         context = Context(call.dialect, call.path, call.query, call.model)
         try:
-            keys = self._keys(call)
+            keys = self._keys(call, context)
         except CallError as error:
             return Meaning(context, self._none(), f"refused ({error.code})", user=call.user)
         temperature = call.body.get("temperature")
@@ -110,9 +111,9 @@ class Interpreter:
             context=context,
             keys=keys,
             reason=bypass_reason(call, dialect, self.policy),
-            question=question_number(question, call) if question else 0,
+            question=question_number(question, call, framed=record.route is None) if question else 0,
             gates=tuple(self._gate(gateway, record, call) for gateway in self._gateways),
-            blocks=prompt_blocks(call),
+            blocks=() if _is_short(record) else prompt_blocks(call),
             user=call.user,
             sampled=not isinstance(temperature, int | float) or temperature > 0,
             prompt_chars=len(question),
@@ -125,18 +126,29 @@ class Interpreter:
         material = gateway.material(raw, call)
         return 0 if material is None else xxhash.xxh3_64_intdigest(material) or 1
 
-    def _keys(self, call: Call) -> tuple[tuple[int, ...], ...]:
+    def _keys(self, call: Call, context: Context) -> tuple[tuple[int, ...], ...]:
+        """Return the keys of every level; what two levels make the same bytes of is hashed once."""
         dialect = by_name(call.dialect)
         keys: list[tuple[int, ...]] = []
         before: list[bytes] = []
-        for rule in self._levels:
+        for number, rule in enumerate(self._levels):
             forms = canonical_forms(call, dialect, rule)
             bodies = [form.body for form in forms]
             if bodies == before:
                 keys.append(keys[-1])
-                continue
-            keys.append(tuple(int.from_bytes(spread(form)[:8], "big") for form in forms))
-            before = bodies
+            else:
+                keys.append(tuple(int.from_bytes(spread(form)[:8], "big") for form in forms))
+                before = bodies
+            if rule.name == "safe" and number + 1 < len(self._levels):
+                # Looser levels see nothing but what safe has left.
+                known = self._by_safe.get((context, keys[-1]))
+                if known is not None:
+                    return (*keys, *known)
+        if "safe" in self.levels:
+            at = self.levels.index("safe")
+            if len(self._by_safe) >= _MEMO:
+                self._by_safe.clear()
+            self._by_safe[context, keys[at]] = tuple(keys[at + 1 :])
         return tuple(keys)
 
     def _of_event(self, record: Record, keys: EventKeys) -> Meaning:
@@ -152,6 +164,11 @@ class Interpreter:
 
     def _none(self) -> tuple[None, ...]:
         return (None,) * len(self._levels)
+
+
+def _is_short(record: Record) -> bool:
+    """Return whether a body is too short to hold a prompt that a provider would cache."""
+    return isinstance(record.request, bytes) and len(record.request) < SHORTEST_BYTES
 
 
 def last_question(call: Call) -> str:
@@ -178,14 +195,17 @@ def _said(content: Any) -> str:
     return ""
 
 
-def question_number(question: str, call: Call) -> int:
+def question_number(question: str, call: Call, *, framed: bool = True) -> int:
     """Return a number whose upper 32 bits are equal for requests that ask much the same, and whose lower 32 bits are
     mostly equal for those whose surroundings are: the system prompt but for what changes in it, and the tools' number.
+    ``framed`` False leaves the lower half out, where the log's route says as much.
     """
     asked = xxhash.xxh32_intdigest(skeleton(question).encode("utf-8", "surrogatepass"))
-    system = instructions(call)
-    # The two smallest hashes of its sentences: a sentence that changes is seldom among them. Those with digits change.
-    marks = sorted(zlib.crc32(s.encode("utf-8", "surrogatepass")) for s in set(_SENTENCE.findall(system)))[:2]
+    if not framed:
+        return asked << 32 | 1
+    sentences = instructions(call).replace("\n", ". ").split(". ")
+    # The two smallest hashes of its sentences: one that changes is seldom among them, and those with digits are out.
+    marks = sorted({zlib.crc32(s.encode("utf-8", "surrogatepass")) for s in sentences if not _DIGIT.search(s)})[:2]
     tools = call.body.get("tools")
     frame = xxhash.xxh32_intdigest(repr((marks, len(tools) if isinstance(tools, list) else 0)).encode())
     return asked << 32 | frame or 1
@@ -205,7 +225,7 @@ def instructions(call: Call) -> str:
     return "\n".join(found)
 
 
-_SENTENCE = re.compile(r"(?<![^.!?\n])[^\d.!?\n]+(?=[.!?\n]|$)")
+_DIGIT = re.compile(r"\d")
 _VOLATILE = re.compile(r"\w*\d[\w:./+-]*")
 _APART = re.compile(r"[\W_]+")
 

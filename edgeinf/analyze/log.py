@@ -15,7 +15,7 @@ from edgeinf.analyze.interpret import NO_CONTENT
 from edgeinf.analyze.readers.base import LineReader
 from edgeinf.analyze.record import Record
 from edgeinf.analyze.scan import ScanPlan, reader_of, records_of_files, splittable
-from edgeinf.analyze.source import chunks
+from edgeinf.analyze.source import Chunk
 
 __all__ = ["Log", "gather"]
 
@@ -60,6 +60,7 @@ class Log:
         self.keys: dict[str, npt.NDArray[np.uint64]] = {}  # one per part, of all requests in order
         self.gates: dict[str, npt.NDArray[np.uint64]] = {}  # other tools' keys, one per request; 0: not cached
         self.row_starts: list[int] = []  # the first row of each chunk, in the order of the files
+        self.chunks: list[Chunk] = []
         self.origin: npt.NDArray[np.uint32] | None = None  # where each row stood in the files, if rows were moved
 
     def has(self, flag: int) -> npt.NDArray[np.bool_]:
@@ -93,7 +94,7 @@ class Log:
             yield from self._fetch_whole(reader, rows[by_place], places)
             return
         starts = np.array([*self.row_starts, self.rows])
-        for number, chunk in enumerate(chunks(self.plan.sources)):
+        for number, chunk in enumerate(self.chunks):
             low, high = np.searchsorted(places, starts[number]), np.searchsorted(places, starts[number + 1])
             if low == high:
                 continue
@@ -167,6 +168,8 @@ def _take(
     number = len(rows_of)
     rows_of.append(batch.rows)
     log.rows += batch.rows
+    if batch.chunk is not None:
+        log.chunks.append(batch.chunk)
     groups = np.array([group_ids.setdefault(g, len(group_ids)) for g in batch.groups] or [0], np.uint32)
     reasons = np.array([0, *(reason_ids.setdefault(r, len(reason_ids)) for r in batch.reasons)], np.uint8)
     for name, raw in batch.columns.items():

@@ -33,7 +33,7 @@ __all__ = ["Miss", "Misses", "explain_misses"]
 T = TypeVar("T")
 
 _ALL_UP_TO = 12_000
-_SAMPLE = 8_000
+_SAMPLE = 3_000
 _AT_ONCE = 1_000  # misses whose requests are held at one time
 _NEAR, _FAR = 6, 3  # earlier requests to compare with: of the same surroundings, and of any
 
@@ -138,9 +138,7 @@ def _attribute(
     examples: dict[frozenset[Cause], Difference] = {}
     another = 0
     for some in _batched(pairs.items(), _AT_ONCE):
-        raw = _bodies(log, {r for row, others in some for r in (row, *others)}, level)
-        for row, others in some:
-            best = _nearest(raw, row, others)
+        for best in _nearest_of(log, dict(some), level).values():
             if best is None:
                 another += 1
                 continue
@@ -190,21 +188,31 @@ def _batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
         yield some
 
 
-def _nearest(raw: dict[int, bytes], row: int, others: list[int]) -> tuple[frozenset[Cause], Difference] | None:
-    """Return the fewest causes that keep a request from an earlier one, with an example."""
-    best: tuple[frozenset[Cause], Difference] | None = None
-    if row not in raw:
-        return None
-    mine = msgspec.json.decode(raw[row])
-    for other in others:
-        if other not in raw:
-            continue
-        found = differences(msgspec.json.decode(raw[other]), mine)
-        causes = same_question(found)
-        if causes and found and (best is None or len(causes) < len(best[0])):
-            best = causes, found[0]
-            if len(causes) == 1:
-                break
+Best = tuple[frozenset[Cause], Difference]
+
+
+def _nearest_of(log: Log, pairs: dict[int, list[int]], level: str) -> dict[int, Best | None]:
+    """Return per miss the fewest causes that keep it from an earlier request, with an example.
+
+    In rounds, the nearest candidate of each first: most are explained by it, and the others need not be read.
+    """
+    best: dict[int, Best | None] = dict.fromkeys(pairs)
+    waiting = {row: iter(others) for row, others in pairs.items()}
+    mine = _bodies(log, set(pairs), level)
+    while waiting:
+        asked = {row: other for row, others in waiting.items() if (other := next(others, None)) is not None}
+        bodies = _bodies(log, set(asked.values()), level)
+        waiting = {row: waiting[row] for row in asked}
+        for row, other in asked.items():
+            if row not in mine or other not in bodies:
+                continue
+            found = differences(msgspec.json.decode(bodies[other]), msgspec.json.decode(mine[row]))
+            causes = same_question(found)
+            known = best[row]
+            if causes and (known is None or len(causes) < len(known[0])):
+                best[row] = causes, found[0]
+                if len(causes) == 1:
+                    del waiting[row]
     return best
 
 

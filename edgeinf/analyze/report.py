@@ -7,7 +7,7 @@ from edgeinf.analyze.run import Analysis
 from edgeinf.core.report.tree import Axis, Cell, Chart, Column, Part, Point, Section, Series, Table, Text
 from edgeinf.core.units import format_duration
 
-__all__ = ["tree"]
+__all__ = ["summary", "tree"]
 
 
 def tree(a: Analysis) -> Section:
@@ -17,6 +17,11 @@ def tree(a: Analysis) -> Section:
     later = (change(a), risk(a), _who(a), what_if(a), prefix_cache(a), gateways(a), _curves(a), _segments(a), _top(a))
     parts += [p for p in later if p is not None]
     return Section(title=f"What a cache would bring: {', '.join(a.sources.names)}", parts=tuple(parts))
+
+
+def summary(a: Analysis) -> Section:
+    """Return what fits on a screen, for a log that is being watched."""
+    return Section(title=f"{', '.join(a.sources.names)}: {a.log.rows:,} requests", parts=(*_verdict(a), _levels(a)))
 
 
 def _percent(share: float) -> str:

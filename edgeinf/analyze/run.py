@@ -32,7 +32,7 @@ from edgeinf.analyze.whatif import WhatIf, read_probe, whatif
 from edgeinf.core.errors import UsageError
 from edgeinf.core.pricing import Prices
 
-__all__ = ["Analysis", "Report", "analyze", "read"]
+__all__ = ["Analysis", "Report", "analyze", "read", "study"]
 
 Report = Callable[[str, int, int], None]  # what is being done, how much of it is done, how much there is
 
@@ -79,59 +79,81 @@ class Analysis(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def analyze(
-    options: Options, *, progress: Report | None = None, clock: Callable[[], float] = time.perf_counter
+    options: Options,
+    *,
+    progress: Report | None = None,
+    then: Callable[[Analysis], None] | None = None,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> Analysis:
-    """Read the log and work out everything. Raise UsageError where there is nothing to work on."""
+    """Read the log and work out everything. ``then`` gets the result while the log can still be read again.
+
+    Raise UsageError where there is nothing to work on.
+    """
     started = clock()
     say = progress or (lambda what, done, total: None)
-    rules = load_rules(options.prefix_rules)
-    probe = None if options.probe is None else read_probe(options.probe)
     with ExitStack() as stack:
         sources = open_sources(options.files, stack, progress=lambda done: say("unpacking", done, 0))
-        log = read(options, sources, say)
-        prices = Prices(options.prices)
-        priced = fill_costs(log, prices)
-        scope = scoped(log, options.scope)
-        levels = _levels(log, scope, options, say)
-        default = levels.get(options.level)
-        say("who repeats whom", 0, 0)
-        shared = _shared(log, options, scope, default)
-        repeated = None if shared is None else repeats(log, shared)
-        del shared
-        log.keys.clear()
-        say("curves", 0, 0)
-        curves = {n: level_curves(run, options, table=n == options.level) for n, run in levels.items() if run}
-        say("why equal questions miss", 0, 0)
-        misses = explain_misses(log, default, options.level, scope) if default is not None else None
-        say("risk", 0, 0)
-        risk = risks(log, levels)
-        say("the provider's prefix cache", 0, 0)
-        best = top(log, default) if default is not None else []
-        said = labels(log, [t.row for t in best])
-        allowed = log.has(ELIGIBLE) if scope.allowed is None else log.has(ELIGIBLE) & scope.allowed
-        return Analysis(
-            options=options,
-            sources=sources,
-            format=log.plan.format,
-            log=log,
-            levels=levels,
-            eligible=int(allowed.sum()),
-            sampled=_sampled(log, default, allowed),
-            reasons=ineligible(log, scope),
-            repeats=repeated,
-            curves=curves,
-            warmup=warmup(log, default) if default is not None else [],
-            segments=segments(log, default) if default is not None else {},
-            top=[(t, said.get(t.row)) for t in best],
-            misses=misses,
-            risk=risk,
-            prefix=prefix(log, rules, input_price(prices)),
-            gateways=gateway_hits(log, options.policy.ttl_s),
-            whatif=whatif(log, default, options, probe) if default is not None else None,
-            priced=priced,
-            warnings=warnings_of(log),
-            took_s=clock() - started,
-        )
+        found = study(read(options, sources, say), options, sources, say, clock, started)
+        if then is not None:
+            then(found)
+        return found
+
+
+def study(
+    log: Log,
+    options: Options,
+    sources: Sources,
+    say: Report,
+    clock: Callable[[], float],
+    started: float | None = None,
+) -> Analysis:
+    """Work out everything of a log that was read; its files must still be there."""
+    started = clock() if started is None else started
+    rules = load_rules(options.prefix_rules)
+    probe = None if options.probe is None else read_probe(options.probe)
+    prices = Prices(options.prices)
+    priced = fill_costs(log, prices)
+    scope = scoped(log, options.scope)
+    levels = _levels(log, scope, options, say)
+    default = levels.get(options.level)
+    say("who repeats whom", 0, 0)
+    shared = _shared(log, options, scope, default)
+    repeated = None if shared is None else repeats(log, shared)
+    del shared
+    log.keys.clear()
+    say("curves", 0, 0)
+    curves = {n: level_curves(run, options, table=n == options.level) for n, run in levels.items() if run}
+    say("why equal questions miss", 0, 0)
+    misses = explain_misses(log, default, options.level, scope) if default is not None else None
+    say("risk", 0, 0)
+    risk = risks(log, levels)
+    say("the provider's prefix cache", 0, 0)
+    best = top(log, default) if default is not None else []
+    said = labels(log, [t.row for t in best])
+    allowed = log.has(ELIGIBLE) if scope.allowed is None else log.has(ELIGIBLE) & scope.allowed
+    return Analysis(
+        options=options,
+        sources=sources,
+        format=log.plan.format,
+        log=log,
+        levels=levels,
+        eligible=int(allowed.sum()),
+        sampled=_sampled(log, default, allowed),
+        reasons=ineligible(log, scope),
+        repeats=repeated,
+        curves=curves,
+        warmup=warmup(log, default) if default is not None else [],
+        segments=segments(log, default) if default is not None else {},
+        top=[(t, said.get(t.row)) for t in best],
+        misses=misses,
+        risk=risk,
+        prefix=prefix(log, rules, input_price(prices)),
+        gateways=gateway_hits(log, options.policy.ttl_s),
+        whatif=whatif(log, default, options, probe) if default is not None else None,
+        priced=priced,
+        warnings=warnings_of(log),
+        took_s=clock() - started,
+    )
 
 
 def _levels(log: Log, scope: Scoped, options: Options, say: Report) -> dict[str, LevelRun | None]:

@@ -17,7 +17,16 @@ from edgeinf.analyze.record import Damaged, NotARequest, Record
 from edgeinf.analyze.source import Chunk, Sources, chunks, lines_of
 from edgeinf.core.cacheable import CachePolicy
 
-__all__ = ["ScanPlan", "batches", "reader_of", "records_of_chunk", "records_of_files", "splittable"]
+__all__ = [
+    "ScanPlan",
+    "Scanner",
+    "batches",
+    "default_workers",
+    "reader_of",
+    "records_of_chunk",
+    "records_of_files",
+    "splittable",
+]
 
 # Below this a second process costs more than it brings: starting one takes as long as reading about this much.
 _PARALLEL_BYTES = 24 * 2**20
@@ -67,7 +76,7 @@ def batches(plan: ScanPlan, *, workers: int, progress: Callable[[int], None] | N
 def _chunked(plan: ScanPlan, workers: int) -> Iterator[Batch]:
     parts = list(chunks(plan.sources))
     if workers < 2 or plan.sources.size < _PARALLEL_BYTES:
-        scanner = _Scanner(plan)
+        scanner = Scanner(plan)
         for chunk in parts:
             yield scanner.chunk(chunk)
         return
@@ -97,7 +106,7 @@ def _whole(plan: ScanPlan, reader: Reader) -> Iterator[Batch]:
     yield builder.batch(plan.sources.size)
 
 
-class _Scanner:
+class Scanner:
     """Turns chunks into columns; lives in a worker."""
 
     def __init__(self, plan: ScanPlan) -> None:
@@ -107,6 +116,7 @@ class _Scanner:
         self._interpreter = _interpreter(plan)
 
     def chunk(self, chunk: Chunk) -> Batch:
+        """Return the columns of one chunk."""
         builder = Builder(self._plan.levels, self._plan.gateways)
         meaning, add = self._interpreter.meaning, builder.add
         for offset, record in records_of_chunk(self._reader, self._plan.sources.paths[chunk.source], chunk):
@@ -114,7 +124,7 @@ class _Scanner:
                 add(record, meaning(record), offset)
             else:
                 builder.skip(record)
-        return builder.batch(chunk.end - chunk.start)
+        return builder.batch(chunk.end - chunk.start, chunk)
 
 
 def records_of_chunk(
@@ -145,14 +155,14 @@ def _interpreter(plan: ScanPlan) -> Interpreter:
     return Interpreter(plan.policy, plan.levels, plan.masks, plan.gateways)
 
 
-_scanner: _Scanner | None = None
+_scanner: Scanner | None = None
 
 
 def _start(plan: ScanPlan) -> None:
     """Prepare a worker; Ctrl-C is the parent's to handle."""
     global _scanner
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _scanner = _Scanner(plan)
+    _scanner = Scanner(plan)
 
 
 def _work(chunk: Chunk) -> Batch:

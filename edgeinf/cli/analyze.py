@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,26 +17,41 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer(add_completion=False)
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()
 def analyze(
     logs: Annotated[list[str], typer.Argument(metavar="LOG...", help="files, globs, or - for standard input")],
+    config: Annotated[
+        Path | None, typer.Option(help="the proxy's config, so that the estimate is of that proxy")
+    ] = None,
     format_: Annotated[str, typer.Option("--format", help="the log's format; auto looks at its first lines")] = "auto",
     mapping: Annotated[
         str | None, typer.Option("--map", metavar="F=NAME,...", help="which field of the log is which: at=msec,...")
     ] = None,
-    level: Annotated[str, typer.Option(help="exact, safe, loose, masked, or all (the proxy's default leads)")] = "all",
+    level: Annotated[
+        str, typer.Option(help="the level that leads: exact, safe, loose, masked; all for the proxy's")
+    ] = "all",
     ttl: Annotated[
         str | None, typer.Option(metavar="TTL,...", help="times to live for the curves, as 1h,24h,inf")
     ] = None,
     capacity: Annotated[str | None, typer.Option(metavar="N,...", help="numbers of entries for the curves")] = None,
     scope: Annotated[str | None, typer.Option(help="who may share an answer: key, user, team or shared")] = None,
     fail_under: Annotated[float | None, typer.Option(metavar="PCT", help="exit 1 below this hit rate")] = None,
+    gateway: Annotated[list[str], typer.Option(metavar="NAME", help="another tool's key on the same log, or all")] = (),  # type: ignore[assignment]
+    probe: Annotated[Path | None, typer.Option(metavar="FILE", help="what edgeinf probe --json wrote")] = None,
+    requests_per_month: Annotated[float | None, typer.Option(min=0, metavar="N", help="for the monthly cost")] = None,
+    prefix_rules: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="own rules of provider prefix caches")
+    ] = None,
+    watch: Annotated[bool, typer.Option("--watch", help="follow a growing log")] = False,
     json_: Annotated[bool, typer.Option("--json", help="one JSON document on stdout")] = False,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="write a self-contained page")] = None,
     markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="write Markdown")] = None,
+    redact: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="write a log without prompts, to be shared")
+    ] = None,
 ) -> int:
     """Replay a log and say what a cache would bring, and what keeps equal questions apart.
 
@@ -44,83 +59,92 @@ def analyze(
 
     edgeinf analyze 'logs/*.jsonl.gz' --json
     """
-    from edgeinf.analyze.run import analyze as run
+    from edgeinf.cli.analyze_options import made
 
-    options = _options(logs, format_, mapping, level, ttl, capacity, scope)
-    bars: dict[str, Progress] = {}
-
-    def progress(what: str, done: int, total: int) -> None:
-        if what not in bars:
-            for bar in bars.values():
-                bar.close()
-            bars[what] = Progress(what, total)
-        bars[what].update(done)
-
-    try:
-        found = run(options, progress=progress)
-    finally:
-        for bar in bars.values():
-            bar.close()
+    options = made(
+        logs,
+        config=config,
+        format_=format_,
+        mapping=mapping,
+        level=level,
+        ttl=ttl,
+        capacity=capacity,
+        scope=scope,
+        gateways=gateway,
+        probe=probe,
+        requests_per_month=requests_per_month,
+        prefix_rules=prefix_rules,
+    )
+    if watch:
+        return _watch(options, json_)
+    found = _run(options, redact)
     _write(found, json_, html, markdown)
     return _gate(found, fail_under)
 
 
-def _options(
-    logs: list[str],
-    format_: str,
-    mapping: str | None,
-    level: str,
-    ttl: str | None,
-    capacity: str | None,
-    scope: str | None,
-) -> Options:
-    from edgeinf.analyze.options import SCOPES, Options
-    from edgeinf.core.normalize.levels import LEVELS
-    from edgeinf.core.units import parse_duration
+class _Bars:
+    """One progress bar after the other, as the work goes on."""
 
-    changes: dict[str, Any] = {}
-    if level != "all":
-        _one_of(level, (*LEVELS, "all"), "--level")
-        changes["level"] = level
-    if scope is not None:
-        _one_of(scope, SCOPES, "--scope")
-    if ttl is not None:
+    def __init__(self) -> None:
+        self._what = ""
+        self._bar: Progress | None = None
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        if what != self._what or self._bar is None:
+            self.close()
+            self._what, self._bar = what, Progress(what, total)
+        self._bar.update(done)
+
+    def close(self) -> None:
+        """Remove the bar that is shown."""
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+
+def _run(options: Options, redact: Path | None) -> Analysis:
+    from edgeinf.analyze.run import analyze as run
+
+    bars = _Bars()
+    try:
+        if redact is None:
+            return run(options, progress=bars)
+        from edgeinf.analyze.redacted import redacted
+
+        def share(found: Analysis) -> None:
+            with redact.open("wb") as file:
+                file.writelines(redacted(found.log, found.options.scope))
+
         try:
-            ttls = tuple(parse_duration(part) for part in ttl.split(","))
-        except ValueError as error:
-            raise UsageError(f"--ttl: {error}") from None
-        changes["ttls_s"] = ttls
-    if capacity is not None:
-        try:
-            changes["capacities"] = tuple(int(part) for part in capacity.split(","))
-        except ValueError:
-            raise UsageError(f"--capacity: {capacity!r} is not a list of whole numbers", hint="as 100,1000") from None
-        if min(changes["capacities"]) < 1:
-            raise UsageError("--capacity: a cache needs at least one entry")
-    return Options(files=tuple(logs), format=format_, mapping=_mapping(mapping), scope=scope, **changes)
+            found = run(options, progress=bars, then=share)
+        except OSError as error:
+            raise UsageError(f"cannot write {redact}: {(error.strerror or str(error)).lower()}") from None
+        note(f"wrote {redact}")
+        return found
+    finally:
+        bars.close()
 
 
-def _mapping(text: str | None) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for pair in (text or "").split(","):
-        if not pair:
+def _watch(options: Options, json_: bool) -> int:
+    from edgeinf.analyze.watch import watch
+
+    for found in watch(options):
+        if json_:
+            import msgspec
+
+            from edgeinf.analyze.document import document
+
+            sys.stdout.buffer.write(msgspec.json.encode({"schema_version": 1, **document(found)}) + b"\n")
+            sys.stdout.buffer.flush()
             continue
-        field, _, name = pair.partition("=")
-        if not name:
-            raise UsageError(f"--map: {pair!r} is not FIELD=NAME", hint="as at=msec,latency_ms=request_time")
-        found[field.strip()] = name.strip()
-    return found
+        from edgeinf.analyze.report import summary
+        from edgeinf.core.report.terminal import write_terminal
 
-
-def _one_of(value: str, allowed: tuple[str, ...], option: str) -> None:
-    if value not in allowed:
-        import difflib
-
-        near = difflib.get_close_matches(value, allowed, n=1)
-        raise UsageError(
-            f"{option}: there is no {value!r}",
-            hint=f"did you mean {near[0]!r}?" if near else f"one of: {', '.join(allowed)}",
-        )
+        if sys.stdout.isatty():
+            sys.stdout.write("\x1b[H\x1b[2J")
+        write_terminal(summary(found), sys.stdout, colour=colour_wanted(sys.stdout))
+        sys.stdout.flush()
+    return 0
 
 
 def _write(found: Analysis, json_: bool, html: Path | None, markdown: Path | None) -> None:
@@ -155,7 +179,9 @@ def _gate(found: Analysis, fail_under: float | None) -> int:
     if fail_under is None:
         return 0
     run = found.default
-    rate = 100 * run.worth.request_rate if run is not None else 0.0
+    if run is None:
+        raise UsageError("--fail-under: the log has no hit rate at this level")
+    rate = 100 * run.worth.request_rate
     if rate < fail_under:
         raise FindingError(f"the hit rate is {rate:.1f} %, under the {fail_under:g} % that --fail-under asks")
     return 0

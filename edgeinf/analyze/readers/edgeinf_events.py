@@ -53,7 +53,7 @@ class EdgeinfEvents:
             scope=event.scope,
             reason=(event.reason or "bypassed") if event.cache == "bypass" else None,
             trace_id=event.trace_id,
-            id=event.id,
+            id=event.id or None,
         )
 
 

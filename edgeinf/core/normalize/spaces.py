@@ -22,14 +22,21 @@ def _apply(text: str) -> str:
     if "  " not in text and text.isascii() and (text.isprintable() or not any(map(text.__contains__, _OTHER))):
         return text
     core = text.strip()
-    if " ".join(core.split()) == core:  # nothing to collapse; far cheaper than to look for runs
+    joined = " ".join(core.split())
+    if joined == core:  # nothing to collapse; far cheaper than to look for runs
         start = text.index(core)
         return _edge(text[:start]) + core + _edge(text[start + len(core) :]) if core else text
-    if "\n" in core and _LAID_OUT.search(text):
+    if "\n" in core and (_may_be_laid_out(text) and _LAID_OUT.search(text)):
         return text
     start = text.index(core[0])
     head, tail = text[:start], text[start + len(core) :]
-    return _edge(head) + spans.outside(core, lambda part: _RUN.sub(" ", part)) + _edge(tail)
+    body = spans.outside(core, lambda part: _RUN.sub(" ", part)) if spans.protected(core) else joined
+    return _edge(head) + body + _edge(tail)
+
+
+def _may_be_laid_out(text: str) -> bool:
+    """Return False only where no line can be indented and no tab can part cells; cheap."""
+    return not text.isascii() or text[:1].isspace() or "\n " in text or any(map(text.__contains__, _OTHER[1:]))
 
 
 def _edge(run: str) -> str:

@@ -1,0 +1,105 @@
+"""Levels that remember the texts they have seen: system prompts repeat, and a masked one repeats far more often.
+
+The results are the level's own. Only this is known of it: on ASCII text that can hold no code fence, a passage applies
+its rules one after the other, and what comes before the masks leaves their results alone. So a text that the masks
+made equal to an earlier one has the earlier one's loose form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from edgeinf.core.normalize import fences
+from edgeinf.core.normalize.levels import Level, level
+from edgeinf.core.normalize.passage import Passage
+
+__all__ = ["RememberingLevel", "remembering"]
+
+_MOST = 1_000  # texts of a generation; two are kept
+_SHORTEST = 64  # shorter texts are done again sooner than looked up and kept
+
+
+class _Texts:
+    """Normal forms by text, the latest two generations."""
+
+    def __init__(self, normal: Callable[[str], str]) -> None:
+        self._normal = normal
+        self._young: dict[str, str] = {}
+        self._old: dict[str, str] = {}
+
+    def __call__(self, text: str) -> str:
+        if len(text) < _SHORTEST:
+            return self._normal(text)
+        found = self._young.get(text)
+        if found is None:
+            found = self._old.get(text)
+            if found is None:
+                found = self._normal(text)
+            self._young[text] = found
+            if len(self._young) >= _MOST:
+                self._old, self._young = self._young, {}
+        return found
+
+
+class RememberingLevel:
+    """A level with a memory for plain texts; everything else is the level's."""
+
+    def __init__(self, of: Level, system: Callable[[str], str], user: Callable[[str], str]) -> None:
+        self._of = of
+        self._system = system
+        self._user = user
+        self.name = of.name
+        self.version = of.version
+        self.keep_properties_order = of.keep_properties_order
+        self.identity = of.identity
+        self.tag = of.tag
+
+    def content(self, role: str, content: Any) -> Any:
+        """Return a message's content in normal form."""
+        if isinstance(content, str):
+            return self._user(content) if role == "user" else self._system(content)
+        return self._of.content(role, content)
+
+    def tools(self, tools: Any) -> Any:
+        """Return tool definitions in normal form."""
+        return self._of.tools(tools)
+
+
+def remembering(names: tuple[str, ...], masks: tuple[str, ...] | None = None) -> list[Any]:
+    """Return the levels by name, with memories that they share where their passages are the same."""
+    texts: dict[Passage, Callable[[str], str]] = {}
+    found: list[Any] = []
+    loose = level("loose").system
+    for name in names:
+        of = level(name) if masks is None else level(name, masks)
+        if of.identity or not any(rule.changes_meaning for rule in of.user.text):
+            found.append(of)  # too quick to be worth a memory
+            continue
+        for passage in (of.system, of.user):
+            if passage not in texts:
+                texts[passage] = _Texts(_staged(passage, loose, texts))
+        found.append(RememberingLevel(of, texts[of.system], texts[of.user]))
+    return found
+
+
+def _staged(passage: Passage, loose: Passage, texts: dict[Passage, Callable[[str], str]]) -> Callable[[str], str]:
+    """Return the passage's own function, or for one that is loose with masks the masks and then loose's memory."""
+    masks = tuple(rule for rule in passage.text if rule not in loose.text)
+    after = tuple(rule for rule in passage.text if rule not in masks)
+    if not masks or after != loose.text or (passage.opening, passage.ending) != (loose.opening, loose.ending):
+        return passage.normal
+    before = passage.text[: passage.text.index(masks[0])]
+    together = passage.text[len(before) : len(before) + len(masks)] == masks
+    if not together or loose not in texts or any(rule.changes_meaning for rule in before):
+        return passage.normal
+    rest = texts[loose]
+
+    def normal(text: str) -> str:
+        if not text.isascii() or fences.may_hold(text):
+            return passage.normal(text)
+        for rule in (*before, *masks):
+            text = rule.apply(text)
+        return passage.normal(text) if fences.may_hold(text) else rest(text)
+
+    return normal
