@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,11 @@ __all__ = ["Load", "apply_config", "needs_restart", "read_config", "watch_files"
 _log = logging.getLogger("edgeinf.reload")
 
 Load = Callable[[], Config]
+_Mark = tuple[int, int, int] | None
 
 _EVERY_S = 1.0
+# A file that is being written is looked at until it has stayed as it is for so long: half a config can be a valid one.
+_SETTLED_S = 0.25
 
 # What is set up once: sockets, stores, the event file.
 _FIXED: dict[str, Callable[[Config], Any]] = {
@@ -53,6 +56,9 @@ def apply_config(runtime: Runtime, config: Config) -> str | None:
         generation = make_generation(config)
     except EdgeinfError as error:
         return redact(error.message)
+    except Exception as error:
+        _log.exception("a bug while taking in a config")
+        return f"a bug in edgeinf: {type(error).__name__}"
     fixed = needs_restart(runtime.generation.config, config)
     runtime.generation = generation
     runtime.regions.keep(generation.origins)
@@ -69,18 +75,28 @@ def needs_restart(old: Config, new: Config) -> list[str]:
     return [name for name, read in _FIXED.items() if read(old) != read(new)]
 
 
-async def watch_files(paths: Sequence[Path], changed: Callable[[], Awaitable[None]]) -> None:
-    """Call ``changed`` whenever one of the files has become another, for ever."""
-    before = [_mark(path) for path in paths]
+def watch_files(paths: Sequence[Path], changed: Callable[[], Awaitable[None]]) -> Coroutine[Any, Any, None]:
+    """Call ``changed`` whenever one of the files has become another than it is now, for ever."""
+    return _watch(paths, [_mark(path) for path in paths], changed)
+
+
+async def _watch(paths: Sequence[Path], before: list[_Mark], changed: Callable[[], Awaitable[None]]) -> None:
     while True:
         await asyncio.sleep(_EVERY_S)
         now = [_mark(path) for path in paths]
-        if now != before:
-            before = now
-            await changed()
+        if now == before:
+            continue
+        while True:
+            await asyncio.sleep(_SETTLED_S)
+            later = [_mark(path) for path in paths]
+            if later == now:
+                break
+            now = later
+        before = now
+        await changed()
 
 
-def _mark(path: Path) -> tuple[int, int, int] | None:
+def _mark(path: Path) -> _Mark:
     try:
         found = os.stat(path)  # follows links, so that a swapped link counts as a change
     except OSError:

@@ -69,7 +69,7 @@ class _Parent:
         self._count = count
         self._load = load
         self._secret = event_secret(config)
-        self._hub = Hub(LocalLimiter(SystemClock()), SystemClock())
+        self._hub = Hub(LocalLimiter(SystemClock()))
         self._workers: list[_Worker] = []
         self._failure: str | None = None
         self._stopping = asyncio.Event()
@@ -85,14 +85,14 @@ class _Parent:
         loop.add_signal_handler(signal.SIGHUP, self._reload.set)
         keepers: list[asyncio.Task[None]] = []
         try:
+            if self._load is not None:
+                keepers.append(loop.create_task(watch_files(watch, self._changed)))
             await asyncio.gather(*(self._start() for _ in range(self._count)))
             if not self._stopping.is_set():
                 ready()
                 systemd.notify("READY=1")
-            keepers = [loop.create_task(self._keep(worker)) for worker in list(self._workers)]
+            keepers += [loop.create_task(self._keep(worker)) for worker in list(self._workers)]
             keepers += [loop.create_task(systemd.keep_watchdog()), loop.create_task(self._reloads())]
-            if self._load is not None:
-                keepers.append(loop.create_task(watch_files(watch, self._changed)))
             await self._stopping.wait()
         finally:
             for keeper in keepers:
