@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from edgeinf.analyze.replayable import Again
     from edgeinf.probe.replay import Outcome, ReplayRequest
 
-__all__ = ["app"]
+__all__ = ["app", "as_requests"]
 
 app = typer.Typer(add_completion=False)
 
@@ -51,7 +51,7 @@ def replay(
         bar = Progress("replaying", total)
         try:
             outcome = asyncio.run(
-                send(_requests(requests), to, concurrency=concurrency, speed=pace, progress=bar.update)
+                send(as_requests(requests), to, concurrency=concurrency, speed=pace, progress=bar.update)
             )
         finally:
             bar.close()
@@ -74,7 +74,7 @@ def _speed(text: str) -> float | None:
     return factor
 
 
-def _requests(records: Iterator[Again]) -> Iterator[ReplayRequest]:
+def as_requests(records: Iterator[Again]) -> Iterator[ReplayRequest]:
     from edgeinf.probe.replay import ReplayRequest
 
     for record in records:

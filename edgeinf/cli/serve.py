@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -55,7 +54,9 @@ def serve(
     with ExitStack() as stack:
         loaded = read()
         if demo:
-            return _run(_demo(loaded, stack), workers, as_json=json)
+            from edgeinf.cli.demo import demo_config
+
+            return _run(demo_config(loaded, stack), workers, as_json=json)
         file = find(config, os.environ, Path())
         return _run(loaded, workers, as_json=json, load=read, watch=[] if file is None else [file.absolute()])
 
@@ -93,13 +94,3 @@ def _summary(config: Config) -> str:
     names = ", ".join(region.name for region in config.regions[:5])
     more = f" and {len(config.regions) - 5} more" if len(config.regions) > 5 else ""
     return f"in front of {names}{more}, level {config.cache.level}"
-
-
-def _demo(config: Config, stack: ExitStack) -> Config:
-    """Start two scripted regions on threads and point the config at them; keep nothing on disk."""
-    from edgeinf.cli.demo import demo_regions
-
-    regions = demo_regions(stack)
-    return replace(
-        config, regions=regions, cache=replace(config.cache, disk=None), events=replace(config.events, file=None)
-    )
