@@ -74,7 +74,7 @@ def demo(
         log = folder / "sample.jsonl"
         _write_sample(log, requests)
         output.note(
-            f"a sample log of {requests} requests: {len(_TEMPLATES)} applications, one of them with a clock in its prompt"
+            f"a sample log of {requests} requests: {len(_TEMPLATES)} applications, one with a clock in its prompt"
         )
         predicted = _analyse(log)
         config = demo_config(Config(), stack)
@@ -148,7 +148,7 @@ def _say(found: Outcome, predicted: Analysis, url: str, as_json: bool) -> None:
     same = "the same" if hits == measured["hits"] else "not the same"
     lines = [
         f"{measured['requests']} requests in {measured['elapsed_s']:.1f} s",
-        f"answered from the cache: {measured['hits']} ({rate:.1f} %); analyze predicted {hits} from the log alone: {same}",
+        f"answered from the cache: {measured['hits']} ({rate:.1f} %); analyze predicted from the log: {hits}, {same}",
     ]
     if every["n"] and hit["n"]:
         lines.append(f"median of all {every['median_ms']:.1f} ms, of a hit {hit['median_ms']:.2f} ms")
