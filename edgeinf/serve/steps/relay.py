@@ -155,7 +155,8 @@ async def _read_stream(
         try:
             chunk = await _next(response, decoder, patience)
         except TimeoutError:
-            broken = _timed_out(origin, f"no {'event' if seen & TOKEN else 'token'} came for {patience:g} s")
+            what = f"no event came for {timeouts.idle:g} s" if seen & TOKEN else f"no token within {timeouts.ttft:g} s"
+            broken = _timed_out(origin, what)
             _broken(flight, attempt, broken)
             return None
         except (OriginFailure, ValueError) as error:
