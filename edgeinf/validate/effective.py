@@ -21,6 +21,8 @@ from edgeinf.core.units import format_duration
 
 __all__ = ["effective"]
 
+_MASKED = f'"{MASK}"'
+
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
 
 
@@ -65,7 +67,7 @@ def _entry(head: str, value: Any, hint: Any, path: KeyPath, depth: int, seen: In
             else:
                 yield from _entry(dash, item, inner, here, depth + 1, seen)
     else:
-        shown = MASK if _from_secret(path, seen) else _scalar(value, hint, path)
+        shown = _MASKED if _from_secret(path, seen) and not _has(hint, t.Sha256) else _scalar(value, hint, path)
         yield f"{head} {shown}  # {_origin(path, seen)}\n"
 
 
@@ -93,13 +95,13 @@ def _plain(hint: Any, wanted: type) -> Any:
 
 def _scalar(value: Any, hint: Any, path: KeyPath) -> str:
     if isinstance(value, Secret):
-        return MASK
+        return _MASKED
     if value is None:
         return "null"
     if isinstance(value, tuple | dict) and not value:
         return "[]" if isinstance(value, tuple) else "{}"
     if len(path) > 1 and path[-2] == "headers" and ("auth" in str(path[-1]).lower() or "key" in str(path[-1]).lower()):
-        return MASK
+        return _MASKED
     for kind, write in _WRITERS:
         if _has(hint, kind) and not isinstance(value, str):
             return write(value)
