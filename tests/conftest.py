@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from edgeinf.core.config.schema import Cache
 from edgeinf.mock import MockOrigin, ThreadedOrigin
+from tests.serve.proxying import Proxy, proxying, region
 
 _SHARED = Path(__file__).resolve().parents[2] / "shared"
 
@@ -45,3 +47,10 @@ def origin_thread() -> Iterator[ThreadedOrigin]:
     """A scripted origin on a thread of its own, for tests that are not asynchronous."""
     with ThreadedOrigin() as mock:
         yield mock
+
+
+@pytest.fixture
+async def proxy(origin: MockOrigin) -> AsyncIterator[Proxy]:
+    """A proxy as it is by default, but without a disk, before ``origin``: the client's own credential goes there."""
+    async with proxying(region(origin, "only", passthrough=True), cache=Cache(disk=None)) as running:
+        yield running

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from edgeinf.serve.flight import Flight
     from edgeinf.serve.limits.base import Charge
     from edgeinf.serve.limits.terms import Term
+    from edgeinf.serve.steps.answer import AnswerView
+    from edgeinf.serve.steps.parts import Parts
 
 __all__ = ["ClientGone", "Exchange", "Message", "Receive", "Send"]
 
@@ -68,6 +70,7 @@ class Exchange:
         "forms",
         "guard",
         "headers",
+        "hits",
         "id",
         "key_id",
         "keys",
@@ -77,6 +80,7 @@ class Exchange:
         "names",
         "on_end",
         "origin_ms",
+        "parts",
         "path",
         "prompt",
         "query",
@@ -100,6 +104,7 @@ class Exchange:
         "usd_saved",
         "user",
         "variant",
+        "view",
         "virtual_key",
     )
 
@@ -123,6 +128,7 @@ class Exchange:
         self.controls: Controls = NO_CONTROLS
         self.credential = ""  # digest of the client's own credential
         self.virtual_key: Bearer | None = None
+        self.view: AnswerView | None = None  # what the rules make of its answer
         self.key_id: str | None = None
         self.team: str | None = None
         self.user: str | None = None
@@ -134,6 +140,8 @@ class Exchange:
         self.variant = b""  # what this asker's rendering depends on
         self.bypass: str | None = None
         self.stale: Entry | None = None
+        self.parts: Parts | None = None  # what became of each Key, where the call has many
+        self.hits = 0  # how many of its Keys were found
         self.rewritten = False  # the effective body is not the one that came
         self.prompt: str | None = None  # the version of what was added to the prompt
         self.charges: list[tuple[Charge, Term]] = []

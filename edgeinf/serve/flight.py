@@ -90,6 +90,7 @@ class Flight:
         self.stored = False
         self.entry: Entry | None = None
         self.recording = True
+        self.storable = False  # whether its answer may be kept at all
         self.readers: set[Reader] = set()
         self.task: asyncio.Task[None] | None = None
         self.started = time.perf_counter()
@@ -134,6 +135,8 @@ class Flight:
                 await self._room
             finally:
                 self._room = None
+        if not self.readers and not self.recording and self.task is not None:
+            self.task.cancel()  # nobody reads it and it will not be kept
 
     def _ahead(self) -> int:
         seen = [reader.seen_bytes for reader in self.readers]

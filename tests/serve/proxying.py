@@ -46,6 +46,7 @@ async def proxying(
     routing: Routing | None = None,
     cache: Cache | None = None,
     clock: Clock | None = None,
+    events: Events | None = None,
     **more: Any,
 ) -> AsyncIterator[Proxy]:
     """Run a proxy without disk or event log; every call is its own unless ``cache`` says otherwise."""
@@ -53,7 +54,7 @@ async def proxying(
         regions=regions,
         routing=routing or Routing(strategy="priority"),
         cache=cache or Cache(disk=None, memory=None),
-        events=Events(file=None),
+        events=events or Events(file=None),
         **more,
     )
     sock = bind("127.0.0.1", 0)

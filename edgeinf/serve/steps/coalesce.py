@@ -13,21 +13,24 @@ from edgeinf.core.errors import CallError
 from edgeinf.core.wire.headers import SSE_HEADERS, Headers
 from edgeinf.serve.exchange import ClientGone, Exchange
 from edgeinf.serve.flight import Flight, Reader
-from edgeinf.serve.rendering import StreamRenderer, whole_for
+from edgeinf.serve.rendering import StreamRenderer, events_for, whole_for
 from edgeinf.serve.responses import cache_headers
 from edgeinf.serve.runtime import Runtime
 from edgeinf.serve.steps.fill import fill
+from edgeinf.serve.steps.parts import GATHER_LIMIT, flight_name, join
 from edgeinf.serve.steps.store import storable
 
 __all__ = ["follow", "join_or_launch"]
 
 # How long a follower waits for the head of a shared answer before it asks for itself.
 _PATIENCE_S = 120.0
+# How many answers are fetched to their end for the cache alone, where the config wants that.
+_UNREAD_LIMIT = 64
 
 
 def join_or_launch(x: Exchange, runtime: Runtime, *, alone: bool = False) -> tuple[Flight, bool]:
     """Return the flight that will answer the call and whether this call leads it."""
-    find = x.keys[0].find + x.keys[0].trust if len(x.keys) == 1 else b""
+    find = flight_name(x)
     may_share = storable(x) and not alone and not x.controls.no_cache and bool(find)
     if may_share and runtime.unshared:
         until = runtime.unshared.get(find)
@@ -44,6 +47,7 @@ def join_or_launch(x: Exchange, runtime: Runtime, *, alone: bool = False) -> tup
     x.cache = "bypass" if x.bypass is not None else "miss"
     x.reason = x.bypass
     flight = Flight()
+    flight.storable = storable(x)
     if may_share:
         runtime.flights[find] = flight
     flight.task = asyncio.get_running_loop().create_task(fill(x, flight, runtime, find if may_share else b""))
@@ -90,7 +94,8 @@ async def follow(x: Exchange, flight: Flight, runtime: Runtime, *, leads: bool) 
 def _take_over(x: Exchange, flight: Flight, *, leads: bool) -> None:
     x.region, x.usage, x.attempts = flight.region, flight.usage, flight.attempts if leads else 0
     x.origin_ms = flight.origin_ms
-    x.ttft_at = flight.first_token_at
+    # A follower may have come after the first token: then it had it at once.
+    x.ttft_at = None if flight.first_token_at is None else max(flight.first_token_at, x.started)
     x.stored = flight.stored
     if leads and flight.unfit is not None:
         x.reason = flight.unfit
@@ -100,15 +105,17 @@ def _on_leaving(flight: Flight, runtime: Runtime) -> None:
     """The last reader left: stop fetching, unless the config says to finish what can be stored."""
     if flight.readers or flight.done or flight.task is None:
         return
-    if runtime.generation.config.cache.on_disconnect == "finish" and flight.recording:
-        return
+    if runtime.generation.config.cache.on_disconnect == "finish" and flight.storable and flight.recording:
+        unread = sum(not other.readers for other in runtime.flights.values())
+        if unread <= _UNREAD_LIMIT:
+            return
     flight.task.cancel()
 
 
 async def _send_stream(x: Exchange, flight: Flight, reader: Reader) -> None:
     assert x.call is not None
     assert x.dialect is not None
-    render = StreamRenderer(x.dialect, x.call)
+    render = StreamRenderer(x.dialect, x.call, x.view)
     detail = flight.unfit or (None if flight.stored else "stored when complete" if x.bypass is None else x.bypass)
     own: Headers = cache_headers(x, stored=flight.stored, why_not=detail)
     await x.start(200, [*SSE_HEADERS, *_passed_on(flight, leads=x.cache != "collapsed"), *own])
@@ -117,7 +124,12 @@ async def _send_stream(x: Exchange, flight: Flight, reader: Reader) -> None:
             raise ClientGone
         piece = reader.take()
         if piece is not None:
-            rendered = render.feed(piece)
+            try:
+                rendered = render.feed(piece)
+            except CallError as error:  # a rule blocks what comes next
+                x.error = error.code
+                await x.write(x.dialect.error_events(error, x.id, started=True), more=False)
+                return
             if rendered:
                 await x.write(rendered, more=True)
             continue
@@ -135,9 +147,16 @@ async def _send_whole(x: Exchange, flight: Flight, reader: Reader, *, leads: boo
     """Send one document: what came whole, or a finished stream folded, or a finished document unfolded."""
     assert x.call is not None
     assert x.dialect is not None
+    gathered: list[bytes] = []
     if not flight.recording and not flight.stream:
-        await _send_large(x, flight, reader)
-        return True
+        if x.view is not None:
+            hint = "the rules under answer need it whole"
+            raise CallError("the answer is too large to be looked through", status=502, code="origin_bad", hint=hint)
+        if x.parts is None or not x.parts.partial:
+            await _send_large(x, flight, reader)
+            return True
+        if not await _gather(flight, reader, gathered):
+            return False
     while not flight.done:
         await reader.changed()
         if reader.gone:
@@ -147,13 +166,16 @@ async def _send_whole(x: Exchange, flight: Flight, reader: Reader, *, leads: boo
         if not leads:
             return False
         raise flight.failure
-    body = reader.take() or b""
+    body = b"".join([*gathered, reader.take() or b""])
     passed_on = _passed_on(flight, leads=leads)
     own = cache_headers(x, stored=flight.stored, why_not=flight.unfit)
     if flight.status == 200 and (flight.stream or x.call.stream):
         return await _send_reshaped(x, flight, body, own, passed_on)
     if flight.status == 200 and not flight.stream:
-        body = x.dialect.render_whole(x.call, body)
+        whole = join(x, body)
+        if whole is None:
+            return False  # it cannot be put together with what was there
+        body = whole if x.view is None else x.view.whole(whole)
     content_type = [(b"content-type", flight.content_type.encode("latin-1", "replace"))] if flight.content_type else []
     await x.answer(flight.status, [*content_type, *passed_on, *own], body)
     return True
@@ -163,19 +185,33 @@ async def _send_reshaped(x: Exchange, flight: Flight, body: bytes, own: Headers,
     """Answer with the other shape than the origin's: a stream as a document, or a document as a stream."""
     assert x.call is not None
     assert x.dialect is not None
-    from edgeinf.core.wire import sse
-
     try:
         if x.call.stream:
-            rendered = (x.dialect.render_event(x.call, event) for event in x.dialect.unfold(body))
-            events = sse.encode_all([event for event in rendered if event is not None])
+            events = b"".join(events_for(x.dialect, x.call, body, stream=False, view=x.view))
             await x.start(200, [*SSE_HEADERS, *passed_on, *own])
             await x.write(events, more=False)
         else:
-            whole = whole_for(x.dialect, x.call, body, stream=True)
+            whole = whole_for(x.dialect, x.call, body, stream=True, view=x.view)
             await x.answer(200, [(b"content-type", b"application/json"), *passed_on, *own], whole)
     except ValueError as error:
         raise CallError(f"the origin's answer cannot be understood: {error}", status=502, code="origin_bad") from None
+    return True
+
+
+async def _gather(flight: Flight, reader: Reader, gathered: list[bytes]) -> bool:
+    """Gather what is too large to be recorded but must be joined; False where it is too large for that as well."""
+    size = 0
+    while not flight.done:
+        piece = reader.take()
+        if piece is None:
+            await reader.changed()
+            if reader.gone:
+                raise ClientGone
+            continue
+        gathered.append(piece)
+        size += len(piece)
+        if size > GATHER_LIMIT:
+            return False
     return True
 
 

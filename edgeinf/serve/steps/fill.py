@@ -29,7 +29,7 @@ _UNSHARED_LIMIT = 10_000
 
 async def fill(x: Exchange, flight: Flight, runtime: Runtime, find: bytes) -> None:
     """Bring the answer into the flight. Ends the flight whatever happens."""
-    elsewhere = runtime.shared_flights if find else None
+    elsewhere = runtime.shared_flights if find and x.parts is None else None
     try:
         if elsewhere is None or not await elsewhere.board(x, flight, find):
             await _fill(x, flight, runtime)
@@ -46,7 +46,7 @@ async def fill(x: Exchange, flight: Flight, runtime: Runtime, find: bytes) -> No
             runtime.flights.pop(find, None)
             if elsewhere is not None:
                 elsewhere.land(flight, find)
-            if not flight.stored:
+            if flight.unfit is not None and flight.failure is None and flight.status == 200 and flight.entry is None:
                 _remember_unshared(runtime, find)
 
 

@@ -10,6 +10,7 @@ from edgeinf.serve.cache.tiers import Found, Tiers
 from edgeinf.serve.controls import tightened
 from edgeinf.serve.exchange import Exchange
 from edgeinf.serve.generation import Generation
+from edgeinf.serve.steps.parts import joined, narrow
 
 __all__ = ["KEYED_HEADERS", "lookup", "make_keys", "usable"]
 
@@ -45,15 +46,23 @@ def usable(x: Exchange, entry: Entry, now: float) -> bool:
 
 
 async def lookup(x: Exchange, tiers: Tiers, now: float) -> list[Found] | None:
-    """Return the entries that answer the call, one per key, or None; a stale one is remembered on the side."""
-    if x.bypass is not None or x.controls.no_cache or not x.keys:
+    """Return the entry that answers the call, or None; a stale one is remembered on the side.
+
+    A call with many Keys is answered by all of their entries as one, or left with what is missing of it.
+    """
+    if x.bypass is not None or not x.keys:
         return None
-    found: list[Found] = []
-    for key in x.keys:
-        hit = await tiers.get(key)
-        if hit is None or not usable(x, hit.entry, now):
-            if hit is not None and len(x.keys) == 1:
+    found: list[Found | None] = [None] * len(x.keys)
+    if not x.controls.no_cache:
+        for number, key in enumerate(x.keys):
+            hit = await tiers.get(key)
+            if hit is not None and usable(x, hit.entry, now):
+                found[number] = hit
+            elif hit is not None and len(x.keys) == 1:
                 x.stale = hit.entry
-            return None
-        found.append(hit)
-    return found
+    there = [hit for hit in found if hit is not None]
+    x.hits = len(there)
+    if len(there) < len(found):
+        narrow(x, found)
+        return None
+    return there if len(there) == 1 else [joined(x, there)]

@@ -17,3 +17,7 @@ def price(x: Exchange, book: PriceBook, now: float) -> None:
         x.usd, x.usd_saved = 0.0, usd
     else:
         x.usd = usd
+        if x.parts is not None:
+            models = (x.call.model, x.answered_by)
+            saved = [book.usd(models, hit.entry.usage, now) for hit in x.parts.found if hit is not None]
+            x.usd_saved = sum(one for one in saved if one is not None) if saved else None

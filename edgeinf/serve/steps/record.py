@@ -47,7 +47,7 @@ def make_event(x: Exchange, secret: bytes) -> Event:
         stored=x.stored,
         level=x.level or None,
         keys=keys,
-        hits=len(x.keys) if x.cache == "hit" else 0,
+        hits=x.hits,
         key_space=_space(secret),
         scope=EventScope(kind=x.scope.kind, id=scope_id),
         guard=x.guard,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from edgeinf.core.cacheable import lifetime_s
 from edgeinf.core.key import spread
 from edgeinf.serve.cache.entry import Entry
@@ -9,6 +11,7 @@ from edgeinf.serve.cache.tiers import Tiers
 from edgeinf.serve.exchange import Exchange
 from edgeinf.serve.flight import Flight
 from edgeinf.serve.generation import Generation
+from edgeinf.serve.steps.parts import covered, separate
 from edgeinf.serve.steps.relay import Recording
 
 __all__ = ["storable", "store"]
@@ -34,14 +37,18 @@ def store(x: Exchange, flight: Flight, recording: Recording, generation: Generat
         return
     assert x.call is not None
     ttl_s = generation.policy.ttl_s if x.controls.ttl_s is None else min(generation.policy.ttl_s, x.controls.ttl_s)
-    life_s = lifetime_s(ttl_s, generation.policy.ttl_jitter, spread(x.forms[0]))
-    if life_s <= 0:
+    if ttl_s <= 0:
         flight.unfit = "ttl 0"
         return
+    try:
+        bodies = separate(x, recording)
+    except ValueError as error:
+        flight.unfit = f"its parts do not match what was asked: {error}"
+        return
     entry = Entry(
-        trust=x.keys[0].trust,
+        trust=b"",
         stored_at=now,
-        ttl_s=life_s,
+        ttl_s=ttl_s,
         stream=recording.stream,
         content_type=recording.content_type,
         dialect=x.call.dialect,
@@ -56,8 +63,12 @@ def store(x: Exchange, flight: Flight, recording: Recording, generation: Generat
         ttft_ms=None if flight.first_token_at is None else (flight.first_token_at - flight.started) * 1000,
         pace_ms=recording.pace_ms,
         headers=[(name, value) for name, value in recording.headers if name in _KEPT_HEADERS],
-        body=recording.body,
     )
-    tiers.put(x.keys[0], entry)
+    for number, body in zip(covered(x), bodies, strict=True):
+        life_s = lifetime_s(ttl_s, generation.policy.ttl_jitter, spread(x.forms[number]))
+        entry = msgspec.structs.replace(entry, trust=x.keys[number].trust, ttl_s=life_s, body=body)
+        if x.parts is not None:
+            entry.usage = x.dialect.judge(x.call, body).usage if x.dialect is not None else entry.usage
+        tiers.put(x.keys[number], entry)
     flight.entry = entry
     flight.stored = True
