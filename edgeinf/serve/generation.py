@@ -16,6 +16,7 @@ from edgeinf.serve.limits.terms import Terms
 from edgeinf.serve.origin.model_map import ModelMap, Target
 from edgeinf.serve.origin.region import Origin, make_origin, place_of
 from edgeinf.serve.price_book import PriceBook
+from edgeinf.serve.steps.answer import AnswerRules
 from edgeinf.serve.steps.guard import GuardRules
 
 __all__ = ["Generation", "Origin", "make_generation"]
@@ -39,6 +40,7 @@ class Generation:
         self.clients = ClientRules(config.guard.clients)
         self.guard = GuardRules(config.guard)
         self.assembler = _assembler(config)
+        self.answer = AnswerRules(config.answer)
         self.level: Level = LEVELS[config.cache.level]
         self.policy = CachePolicy(
             ttl_s=config.cache.ttl,

@@ -16,6 +16,7 @@ from edgeinf.serve.flight import Flight
 from edgeinf.serve.memo import Remembered
 from edgeinf.serve.rendering import variant_of
 from edgeinf.serve.runtime import Runtime
+from edgeinf.serve.steps.answer import view_of
 from edgeinf.serve.steps.assemble import assemble
 from edgeinf.serve.steps.authenticate import authenticate, narrow_to_user, permit_model
 from edgeinf.serve.steps.coalesce import follow, join_or_launch
@@ -49,6 +50,7 @@ async def answer_call(x: Exchange, runtime: Runtime) -> None:
             meet(x, runtime.generation)
             authenticate(x, runtime.generation, runtime.clock.now())
             await understand(x, runtime)
+            x.view = view_of(x, runtime.generation.answer)
             await limit_call(x, runtime)
             hits = await lookup(x, runtime.tiers, runtime.clock.now())
             if hits is not None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from edgeinf.core.call import Call
 from edgeinf.core.dialects.base import Dialect
 from edgeinf.core.wire import sse
-from edgeinf.serve.cache.entry import Entry
+
+if TYPE_CHECKING:
+    from edgeinf.serve.steps.answer import AnswerView
 
 __all__ = ["StreamRenderer", "events_for", "variant_of", "whole_for"]
 
@@ -17,30 +21,41 @@ def variant_of(dialect: Dialect, call: Call) -> bytes:
     return msgspec.json.encode({name: call.body[name] for name in dialect.unkeyed if name in call.body}, order="sorted")
 
 
-def whole_for(dialect: Dialect, call: Call, body: bytes, *, stream: bool) -> bytes:
-    """Return a whole answer. Raise ValueError where a stream cannot be folded."""
+def whole_for(dialect: Dialect, call: Call, body: bytes, *, stream: bool, view: AnswerView | None = None) -> bytes:
+    """Return a whole answer. Raise ValueError where a stream cannot be folded, CallError where a rule blocks it."""
     whole = dialect.fold(sse.decode_all(body)) if stream else body
-    return dialect.render_whole(call, whole)
+    rendered = dialect.render_whole(call, whole)
+    return rendered if view is None else view.whole(rendered)
 
 
-def events_for(dialect: Dialect, call: Call, entry: Entry) -> list[bytes]:
-    """Return a stored answer as rendered events, each in its bytes. Raise ValueError where it cannot be unfolded."""
-    events = sse.decode_all(entry.body) if entry.stream else dialect.unfold(entry.body)
-    rendered = (dialect.render_event(call, event) for event in events)
-    return [sse.encode(event) for event in rendered if event is not None]
+def events_for(
+    dialect: Dialect, call: Call, body: bytes, *, stream: bool, view: AnswerView | None = None
+) -> list[bytes]:
+    """Return an answer as rendered events, each in its bytes.
+
+    Raise ValueError where it cannot be unfolded, CallError where a rule blocks it.
+    """
+    events = sse.decode_all(body) if stream else dialect.unfold(body)
+    rendered = [shown for event in events if (shown := dialect.render_event(call, event)) is not None]
+    return [sse.encode(event) for event in (rendered if view is None else view.events(rendered))]
 
 
 class StreamRenderer:
     """Renders a live stream for one asker; pieces are whole events, and most pass untouched."""
 
-    __slots__ = ("_call", "_dialect")
+    __slots__ = ("_call", "_dialect", "_editor")
 
-    def __init__(self, dialect: Dialect, call: Call) -> None:
+    def __init__(self, dialect: Dialect, call: Call, view: AnswerView | None = None) -> None:
         self._dialect = dialect
         self._call = call
+        self._editor = None if view is None else view.editor()
 
     def feed(self, piece: bytes) -> bytes:
-        """Return the piece as this asker wants it."""
+        """Return the piece as this asker wants it. Raise CallError where a rule blocks what comes."""
+        if self._editor is not None:
+            events = (self._dialect.render_event(self._call, event) for event in sse.decode_all(piece))
+            edited = (shown for event in events if event is not None for shown in self._editor.event(event))
+            return b"".join(map(sse.encode, edited))
         if not self._dialect.renders(self._call, piece):
             return piece
         rendered = (self._dialect.render_event(self._call, event) for event in sse.decode_all(piece))

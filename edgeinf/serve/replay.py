@@ -97,9 +97,11 @@ def _shown(x: Exchange, found: Found, runtime: Runtime) -> bytes:
         rendering = b"".join(_understood(x, entry))
     else:
         try:
-            rendering = whole_for(x.dialect, x.call, entry.body, stream=entry.stream)
+            rendering = whole_for(x.dialect, x.call, entry.body, stream=entry.stream, view=x.view)
         except ValueError as error:
             raise _shapeless(error) from None
+    if x.view is not None and x.view.verdicts:
+        return rendering  # what was found in it is said in every asker's event
     if resident is not None and runtime.tiers.memory is not None and x.keys:
         if rendering == entry.body:
             rendering = entry.body  # one copy serves both
@@ -111,7 +113,7 @@ def _understood(x: Exchange, entry: Entry) -> list[bytes]:
     assert x.call is not None
     assert x.dialect is not None
     try:
-        return events_for(x.dialect, x.call, entry)
+        return events_for(x.dialect, x.call, entry.body, stream=entry.stream, view=x.view)
     except ValueError as error:
         raise _shapeless(error) from None
 
