@@ -17,7 +17,7 @@ _LINES = re.compile(r"[^\n]*\n|[^\n]+\Z")
 
 def may_hold(text: str) -> bool:
     """Return whether the text can hold a fence at all; cheap."""
-    return "```" in text or "~~~" in text
+    return ("`" in text and "```" in text) or ("~" in text and "~~~" in text)  # one character is found far faster
 
 
 def split(text: str) -> list[tuple[bool, str]]:

@@ -12,7 +12,7 @@ _CRLF = re.compile(r"(?<!\r)\r\n")
 
 
 def _apply(text: str) -> str:
-    return _CRLF.sub("\n", text) if "\r\n" in text else text
+    return _CRLF.sub("\n", text) if "\r" in text else text
 
 
 RULE = Rule(name="line-ends", apply=_apply, changes_meaning=False)

@@ -10,13 +10,18 @@ import re
 
 from edgeinf.core.normalize import spans
 from edgeinf.core.normalize.base import Rule
-from edgeinf.core.normalize.shape import finds, shape_of
+from edgeinf.core.normalize.shape import finds
 
 __all__ = ["RULE"]
 
-# In a text's shape: a capital that is not its word's first character, or beside an underscore, or behind a dash.
-_MAYBE = (b"AA", b"aA", b"0A", b"_A", b"A_", b"-A")
-_IN_WORD = b"aA0_-"
+# ASCII as A for a capital, a for what else a word or a flag is made of, and a space for the rest.
+_CASES = bytes(
+    ord("A") if chr(byte).isupper() else ord("a") if chr(byte).isalnum() or chr(byte) in "_-" else ord(" ")
+    for byte in range(256)
+)
+_MAYBE = (b"AA", b"aA")  # a capital inside a word, or behind a dash
+_MAYBE_CONSTANT = (b"AA", b"aA", b"Aa")
+_OUTSIDE = ord(" ")
 _FLAG_OR_WORD = re.compile(r"(?<![^\s(])-[A-Z][\w-]*|\w+")
 _PLURAL = re.compile(r"[A-Z]{2,}s")
 
@@ -38,8 +43,8 @@ def _apply(text: str) -> str:
 def _kept(text: str) -> list[tuple[int, int]]:
     """Return what stays as it is in ASCII text: protected spans and words that may be identifiers or flags."""
     protected = spans.protected(text)
-    shape = shape_of(text)
-    maybe = finds(shape, _MAYBE)
+    shape = text.encode().translate(_CASES)
+    maybe = finds(shape, _MAYBE_CONSTANT if "_" in text else _MAYBE)
     if not maybe:
         return protected
     edges = [*protected, (len(text), len(text))]
@@ -54,10 +59,10 @@ def _kept(text: str) -> list[tuple[int, int]]:
         if at < cursor or at >= edges[ahead][0]:
             continue
         start = at
-        while start > cursor and shape[start - 1] in _IN_WORD:
+        while start > cursor and shape[start - 1] != _OUTSIDE:
             start -= 1
         end = at + 1
-        while end < edges[ahead][0] and shape[end] in _IN_WORD:
+        while end < edges[ahead][0] and shape[end] != _OUTSIDE:
             end += 1
         kept += [
             (found.start(), found.end())

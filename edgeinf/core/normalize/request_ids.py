@@ -26,11 +26,11 @@ _PREFIXED = re.compile(
     rf"(?<![a-z0-9/\\_.-]){_NAMES}[-_](?=[a-z_-]*\d)[a-z0-9_-]{{5,}}[a-z0-9](?![\w/\\])", re.IGNORECASE
 )
 _HINTS = ("req", "trace", "span", "sess", "corr")
-_DIGIT = re.compile(r"\d")
+_CANDIDATE = re.compile(r"[0-9](?:[a-zA-Z_.-]|[0-9]{3}|(?<=[a-zA-Z_.-][0-9]))")  # a digit in a word, or a long number
 
 
 def _apply(text: str) -> str:
-    if not _DIGIT.search(text):
+    if not _CANDIDATE.search(text):
         return text
     text = _mask_named(text)
     return _TRACEPARENT.sub(MASK, text) if text.count("-") > 2 else text

@@ -14,29 +14,43 @@ from edgeinf.core.normalize.base import Rule
 __all__ = ["RULE"]
 
 _OTHER = ("\n", "\t", "\r", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x1f")
-_RUN = re.compile(r"\s+")
-_LAID_OUT = re.compile(r"^[^\S\n]+\S|\S[^\S\n]*\t[^\S\n]*\S", re.MULTILINE)
+_INDENTED = re.compile(r"\n[^\S\n]+\S")
+_TABLE = re.compile(r"\S[^\S\n]*\t[^\S\n]*\S")
 
 
 def _apply(text: str) -> str:
-    if "  " not in text and text.isascii() and (text.isprintable() or not any(map(text.__contains__, _OTHER))):
-        return text
     core = text.strip()
-    joined = " ".join(core.split())
-    if joined == core:  # nothing to collapse; far cheaper than to look for runs
-        start = text.index(core)
-        return _edge(text[:start]) + core + _edge(text[start + len(core) :]) if core else text
-    if "\n" in core and (_may_be_laid_out(text) and _LAID_OUT.search(text)):
+    if not core:
         return text
-    start = text.index(core[0])
-    head, tail = text[:start], text[start + len(core) :]
-    body = spans.outside(core, lambda part: _RUN.sub(" ", part)) if spans.protected(core) else joined
-    return _edge(head) + body + _edge(tail)
+    if len(core) == len(text):
+        head = tail = ""
+    else:
+        start = text.index(core)
+        head, tail = _edge(text[:start]), _edge(text[start + len(core) :])
+    if _plain(core):
+        return head + core + tail
+    if "\n" in core and _laid_out(text):
+        return text
+    return head + spans.outside(core, _collapsed) + tail
 
 
-def _may_be_laid_out(text: str) -> bool:
-    """Return False only where no line can be indented and no tab can part cells; cheap."""
-    return not text.isascii() or text[:1].isspace() or "\n " in text or any(map(text.__contains__, _OTHER[1:]))
+def _laid_out(text: str) -> bool:
+    """Return whether a line is indented or a table's: the line breaks of such a text are part of it."""
+    return _INDENTED.search("\n" + text) is not None or ("\t" in text and _TABLE.search(text) is not None)
+
+
+def _collapsed(part: str) -> str:
+    words = part.split()
+    if not words:
+        return part and " "
+    return (" " if part[0].isspace() else "") + " ".join(words) + (" " if part[-1].isspace() else "")
+
+
+def _plain(core: str) -> bool:
+    """Return whether there is nothing to collapse; far cheaper than to look for runs."""
+    if not core.isascii():
+        return " ".join(core.split()) == core
+    return "  " not in core and (core.isprintable() or not any(map(core.__contains__, _OTHER)))
 
 
 def _edge(run: str) -> str:

@@ -13,12 +13,13 @@ from functools import lru_cache
 
 from edgeinf.core.normalize.folding import VIEW, folder
 
-__all__ = ["outside", "protected"]
+__all__ = ["outside", "protected", "restored"]
 
 Span = tuple[int, int]
 
 _fold = folder(VIEW)
 _MARKS = re.compile(r"[`\"'/\\«‹「『](?<!\w')")  # an apostrophe in or after a word opens nothing
+_ASCII_MARKS = bytes(int(chr(byte) in "`\"'/\\") for byte in range(256))
 _CLOSING = {'"': '"', "«": "»", "‹": "›", "「": "」", "『": "』"}
 _TICKS = re.compile(r"`+")
 _SINGLE_END = re.compile(r"(?<=\S)'(?!\w)")
@@ -35,8 +36,7 @@ def _spans(view: str) -> list[Span]:
     spans: list[Span] = []
     cursor = 0
     unclosed: set[str] = set()
-    for found in _MARKS.finditer(view):
-        at = found.start()
+    for at in _marks(view):
         mark = view[at]
         if at < cursor:
             continue
@@ -64,6 +64,20 @@ def _spans(view: str) -> list[Span]:
     return spans
 
 
+def _marks(view: str) -> list[int]:
+    """Return where a span may begin; an apostrophe in or after a word begins none."""
+    if not view.isascii():
+        return [found.start() for found in _MARKS.finditer(view)]
+    shape = view.encode().translate(_ASCII_MARKS)
+    places = []
+    at = shape.find(1)
+    while at >= 0:
+        if view[at] != "'" or not at or not (view[at - 1].isalnum() or view[at - 1] == "_"):
+            places.append(at)
+        at = shape.find(1, at + 1)
+    return places
+
+
 def outside(text: str, change: Callable[[str], str]) -> str:
     """Apply ``change`` to what lies outside the protected spans."""
     spans = protected(text)
@@ -75,6 +89,20 @@ def outside(text: str, change: Callable[[str], str]) -> str:
         parts += (change(text[cursor:start]), text[start:end])
         cursor = end
     parts.append(change(text[cursor:]))
+    return "".join(parts)
+
+
+def restored(text: str, changed: str) -> str:
+    """Return ``changed``, which replaced characters of ``text`` one for one, with the protected spans as they were."""
+    spans = protected(text)
+    if not spans:
+        return changed
+    parts: list[str] = []
+    cursor = 0
+    for start, end in spans:
+        parts += (changed[cursor:start], text[start:end])
+        cursor = end
+    parts.append(changed[cursor:])
     return "".join(parts)
 
 

@@ -14,7 +14,7 @@ _fold = folder(TYPOGRAPHY)
 
 
 def _apply(text: str) -> str:
-    return spans.outside(text, _fold) if not text.isascii() and _holds(text) else text
+    return spans.restored(text, _fold(text)) if not text.isascii() and _holds(text) else text
 
 
 RULE = Rule(name="typography", apply=_apply, changes_meaning=True)
