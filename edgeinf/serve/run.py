@@ -83,6 +83,7 @@ async def serve(
     stop: asyncio.Event | None = None,
     force: asyncio.Event | None = None,
     runtime: Runtime | None = None,
+    host: str = "",
 ) -> None:
     """Serve on a socket until ``stop`` is set; then finish what is under way within ``listen.drain``, or until
     ``force`` is set."""
@@ -108,6 +109,10 @@ async def serve(
     waiting = [asyncio.ensure_future(_stop_on(stop, server, runtime, linger_s))] if stop is not None else []
     if force is not None:
         waiting.append(asyncio.ensure_future(_force_on(force, server)))
+    if config.cache.shared is not None or config.limits_shared is not None:
+        from edgeinf.serve.fleet.redis_fleet import join_fleet
+
+        waiting += [asyncio.ensure_future(task) for task in join_fleet(runtime, host=host)]
     waiting.append(asyncio.ensure_future(Upkeep(runtime).run()))
     try:
         await server.serve(sockets=[sock])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import socket
 from collections.abc import Callable
@@ -44,7 +45,8 @@ async def _work(config: Config, sock: socket.socket, parent: socket.socket, secr
     runtime.peers = member
     runtime.shared_flights = member
     runtime.limiter = HubLimiter(link, runtime.clock, runtime.limiter)
-    await serve(config, sock, ready=lambda: link.tell("ready", None), stop=stop, runtime=runtime)
+    host = f"{socket.gethostname()}:{os.getppid()}"  # all workers of one parent are one node
+    await serve(config, sock, ready=lambda: link.tell("ready", None), stop=stop, runtime=runtime, host=host)
     return 0
 
 

@@ -119,7 +119,9 @@ def _matching(pattern: str, what: str, example: str) -> Callable[[Any, Path], st
 _HOST = r"(?:\w(?:[\w.-]*\w)?\.?|\[[0-9A-Fa-f:.]+(?:%25[A-Za-z0-9]+)?\])"
 _AUTHORITY = rf"(?:[^@/?#\s]*@)?{_HOST}(?::(?P<port>\d{{1,5}}))?"
 _HTTP = re.compile(rf"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://{_AUTHORITY}(?P<rest>[/?#][^\s]*)?")
-_REDIS = re.compile(rf"(?:rediss?://{_AUTHORITY}(?:/\d*)?|unix://(?:[^@/\s]*@)?/[^\s?]+)(?:\?[^\s#]*)?")
+_REDIS_MANY = rf"rediss?\+(?:cluster://(?:[^@/\s]*@)?{_HOST}(?::\d+)?(?:,{_HOST}(?::\d+)?)*/?|sentinel://(?:[^@/\s]*@)?"
+_REDIS_MANY += rf"{_HOST}(?::\d+)?(?:,{_HOST}(?::\d+)?)*/[^/\s?]+(?:/\d+)?)"
+_REDIS = re.compile(rf"(?:{_REDIS_MANY}|rediss?://{_AUTHORITY}(?:/\d*)?|unix://(?:[^@/\s]*@)?/[^\s?]+)(?:\?[^\s#]*)?")
 
 
 def _url(value: Any, base: Path) -> str:
@@ -276,7 +278,9 @@ HeaderValue = Annotated[
     Scalar(_matching(r"[^\r\n\x00]*", "a header value", "search"), _STRING, "unset"),
 ]
 Url = Annotated[str, Scalar(_url, _pattern_schema(r"^https?://[^\s?#]+$"), "http://unset.invalid")]
-RedisUrl = Annotated[str, Scalar(_redis, _pattern_schema(r"^(rediss?|unix)://\S+$"), "redis://unset.invalid")]
+RedisUrl = Annotated[
+    str, Scalar(_redis, _pattern_schema(r"^(rediss?(\+(sentinel|cluster))?|unix)://\S+$"), "redis://unset.invalid")
+]
 Origin = Annotated[str, Scalar(_origin, _pattern_schema(r"^[a-z][a-z0-9+.-]*://[^/\s]+$"), "http://unset.invalid")]
 FilePath = Annotated[Path, Scalar(_file, {"type": "string", "minLength": 1}, Path("/dev/null"))]
 Cidr = Annotated[str, Scalar(_cidr, _STRING, "192.0.2.0/24")]
