@@ -60,6 +60,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     key_space: str | None = None
     scope: EventScope | None = None
     guard: list[str] | None = None
+    prompt: str | None = None  # version of what rules added to the prompt
     status: int = 0
     error: str | None = None
     input_tokens: int | None = None

@@ -84,21 +84,33 @@ def _is_title(line: str, below: str) -> bool:
 
 
 def _sized(heading: str, start: int, lines: list[str]) -> Iterator[Passage]:
-    """Cut a heading's lines at empty ones, or where one paragraph alone is too long, between lines."""
+    """Cut a heading's lines at empty ones, between lines where one paragraph is too long, within them where one is."""
     piece: list[str] = []
     begins, size = start, 0
-    for offset, line in enumerate([*lines, ""]):
-        ends = offset == len(lines)
-        if piece and (ends or (size >= _TARGET / 2 and not line.strip()) or size + len(line) > _TARGET):
-            text = "\n".join(piece).strip()
-            if re.search(r"\w", text):
-                yield Passage(heading=heading, line=begins, text=text)
+
+    def passage() -> Iterator[Passage]:
+        text = "\n".join(piece).strip()
+        if re.search(r"\w", text):
+            yield Passage(heading=heading, line=begins, text=text)
+
+    for number, line in _short(start, lines):
+        if piece and ((size >= _TARGET / 2 and not line.strip()) or size + len(line) > _TARGET):
+            yield from passage()
             piece, size = [], 0
         if not piece:
-            begins = start + offset
+            if not line.strip():
+                continue
+            begins = number
+        piece.append(line)
+        size += len(line) + 1
+    yield from passage()
+
+
+def _short(start: int, lines: list[str]) -> Iterator[tuple[int, str]]:
+    """Yield numbered lines, those cut that are longer than a passage."""
+    for number, line in enumerate(lines, start):
         for cut in range(0, max(1, len(line)), _TARGET):
-            piece.append(line[cut : cut + _TARGET])
-            size += len(piece[-1]) + 1
+            yield number, line[cut : cut + _TARGET]
 
 
 def _from_html(text: str) -> str:
