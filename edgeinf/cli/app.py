@@ -23,6 +23,7 @@ COMMANDS: dict[str, str] = {
     "init": "write a commented config, from what the machine has or from another tool's",
     "schema": "print the JSON Schema of the config, for editors",
     "doctor": "check this machine: config, port, folders, limits, what is reachable",
+    "cache": "see and change what is stored",
     "mock": "run a scripted origin with regions, delays and faults",
 }
 

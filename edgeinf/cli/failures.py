@@ -48,6 +48,9 @@ def _foreign(error: Exception) -> int:
     """Print an exception that is not ours: the argument parser's is wrong usage, any other is a bug."""
     import typer.exceptions
 
+    if type(error).__name__ == "NoArgsIsHelpError":  # its message is the help itself
+        sys.stderr.write(str(error.args[0] if error.args else error).rstrip() + "\n")
+        return 2
     if isinstance(error, typer.exceptions.TyperException):
         ctx = getattr(error, "ctx", None)
         where = f" ({ctx.command_path})" if ctx is not None else ""

@@ -24,7 +24,7 @@ from edgeinf.serve.origin.client import Client
 from edgeinf.serve.origin.pool import Connections
 from edgeinf.serve.origin.regions import Regions
 
-__all__ = ["Runtime", "make_runtime"]
+__all__ = ["Runtime", "make_runtime", "seed_of"]
 
 
 class Runtime:
@@ -61,6 +61,7 @@ class Runtime:
         self.in_progress: Callable[[], int] = lambda: 0
         self.notices: dict[str, str] = {}  # what an operator should know at the moment, by its cause
         self.flights: dict[bytes, Flight] = {}
+        self.pinned: dict[bytes, bytes] = {}  # find keys of answers that an origin keeps, by a digest of their id
         self.unshared: dict[bytes, float] = {}  # keys whose answers turned out unfit to share, until when
         self.draining = False
         self.listeners: list[Callable[[], None]] = []
@@ -88,6 +89,11 @@ def make_runtime(config: Config, *, clock: Clock | None = None, secret: bytes | 
     far: list[Tier] = []
     if cache.disk is not None:
         far.append(DiskTier(cache.disk.path, max_size=cache.disk.max_size))
+    if cache.shared is not None:
+        from edgeinf.serve.cache.shared_redis import SharedTier
+        from edgeinf.serve.fleet.redis_link import RedisLink
+
+        far.append(SharedTier(RedisLink(cache.shared.url, timeout_s=cache.shared.timeout, clock=clock)))
     secret = event_secret(config) if secret is None else secret
     return Runtime(
         make_generation(config),
@@ -95,12 +101,12 @@ def make_runtime(config: Config, *, clock: Clock | None = None, secret: bytes | 
         tiers=Tiers(clock, memory, far, stale_s=max(cache.stale_if_error, cache.stale_while_revalidate)),
         events=EventLog(config.events.file, rotate_bytes=config.events.rotate, keep=config.events.keep),
         clock=clock,
-        seed=_seed(config, secret),
+        seed=seed_of(config, secret),
         secret=secret,
     )
 
 
-def _seed(config: Config, secret: bytes) -> int:
+def seed_of(config: Config, secret: bytes) -> int:
     """Return the seed of the find keys: the same after a restart, in every process of a host, on every node of a fleet.
 
     Nodes that share a cache but no secret use none: a crafted collision is a miss all the same, since the trust digest
