@@ -11,7 +11,10 @@ from collections import deque
 
 __all__ = ["Failures", "Latency"]
 
-_TAU_S = 10.0
+# How soon news grows old. Short, because a region that is avoided is measured by the few calls that explore: each of
+# them has to count.
+_TAU_S = 3.0
+_FAIL_TAU_S = 6.0
 # A sample counts at least so much, so that under few calls the average still follows.
 _MIN_WEIGHT = 0.05
 _RECENT = 256
@@ -35,7 +38,7 @@ class Latency:
             self.ewma_s = seconds
         elif seconds > self.ewma_s:
             # A peak counts at once, but one freak does not count as if it were ten times worse than all before.
-            self.ewma_s = min(seconds, 4 * self.ewma_s + 0.1)
+            self.ewma_s = min(seconds, 2 * self.ewma_s + 0.05)
         else:
             weight = max(_MIN_WEIGHT, 1.0 - math.exp(-(now - self.at) / _TAU_S))
             self.ewma_s += weight * (seconds - self.ewma_s)
@@ -61,7 +64,11 @@ class Failures:
 
     def ratio(self, now: float) -> float:
         """Return the chance of failure, 0 to 1; without news it fades, so that the region is tried again."""
-        return self._ratio * math.exp(-max(0.0, now - self._at) / _TAU_S) if self._ratio else 0.0
+        return self._ratio * math.exp(-max(0.0, now - self._at) / _FAIL_TAU_S) if self._ratio else 0.0
+
+    def forget(self) -> None:
+        """The region is back: what was before says nothing about it any more."""
+        self._ratio = 0.0
 
     def observe(self, *, failed: bool, seconds: float, now: float) -> None:
         """Take one outcome, and the seconds it took."""

@@ -106,6 +106,8 @@ class Leg:
         self._answered = self._judged = True
         now, seconds = self._regions.clock.monotonic(), time.perf_counter() - self._started
         self.state.latency(self.target.model, self._ask.stream).observe(seconds, now)
+        if self.trial:
+            self.state.failures.forget()
         self.state.failures.observe(failed=False, seconds=seconds, now=now)
         self.state.health.succeed(now, started=self._began, trial=self.trial)
 

@@ -11,9 +11,9 @@ def test_a_peak_counts_at_once_and_fades_with_time():
     latency = Latency()
     for second in range(10):
         latency.observe(0.1, second)
-    latency.observe(0.5, 10)
-    assert latency.ewma_s == pytest.approx(0.5)
-    for second in range(11, 61):
+    latency.observe(0.24, 10)
+    assert latency.ewma_s == pytest.approx(0.24)
+    for second in range(11, 31):
         latency.observe(0.1, second)
     assert latency.ewma_s == pytest.approx(0.1, rel=0.05)
 
@@ -22,7 +22,7 @@ def test_one_freak_is_bounded():
     latency = Latency()
     latency.observe(0.1, 0)
     latency.observe(60.0, 1)
-    assert latency.ewma_s == pytest.approx(0.5)
+    assert latency.ewma_s == pytest.approx(0.25)
 
 
 def test_many_calls_at_one_instant_still_move_the_average():
@@ -56,3 +56,11 @@ def test_a_region_that_never_failed_costs_nothing_to_watch():
     failures = Failures()
     failures.observe(failed=False, seconds=1.0, now=5)
     assert failures.ratio(5) == 0.0
+
+
+def test_a_region_that_is_back_is_not_held_to_what_was():
+    failures = Failures()
+    for second in range(10):
+        failures.observe(failed=True, seconds=1.0, now=second)
+    failures.forget()
+    assert failures.ratio(10) == 0.0

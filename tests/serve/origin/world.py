@@ -88,6 +88,8 @@ class World:
                 state.health.fail(ends, trial=picked.trial)
             else:
                 state.latency("m", True).observe(takes, ends)
+                if picked.trial:
+                    state.failures.forget()
                 state.failures.observe(failed=False, seconds=takes, now=ends)
                 state.health.succeed(ends, started=started, trial=picked.trial)
             self.regions.leave(picked.target)
