@@ -53,7 +53,7 @@ def bypass_reason(call: Call, dialect: Dialect, policy: CachePolicy) -> str | No
     for reason in dialect.bypass(call):
         if reason not in policy.allow:
             return reason
-    if policy.max_temperature is not None:
+    if policy.max_temperature is not None and not dialect.deterministic(call):
         temperature = call.body.get("temperature")
         if not isinstance(temperature, int | float) or temperature > policy.max_temperature:
             return "temperature"  # an absent temperature is the origin's own, which samples

@@ -27,8 +27,11 @@ _SYSTEM = (
     "weather. If you are not sure, say so and hand over to a person; the team is there from Monday to Friday. "
 )
 _TURNS = [
-    ("user", "Hi, I ordered shoes last week."),
-    ("assistant", "Hello! How can I help you with your shoes today?"),
+    ("user", "Hi, I ordered shoes last week, and the parcel has arrived."),
+    (
+        "assistant",
+        "Hello! How can I help you with your shoes today? If it is about an order, please tell me its number.",
+    ),
     (
         "user",
         (
@@ -43,7 +46,8 @@ _TURNS = [
 _DOCUMENT = (
     "Section 12. The buyer may return any article within thirty days of its delivery, in its original state. The "
     "seller refunds the price and the cheapest way of sending it, within 14 days, to the card that was charged. "
-    'Articles made to measure, sealed goods that were opened, and vouchers are excluded; see "Exclusions" in section 15.\n'
+    'Articles made to measure, sealed goods that were opened, and vouchers are excluded; see "Exclusions" in '
+    "section 15.\n"
 )
 
 

@@ -63,3 +63,21 @@ def test_a_life_is_shortened_by_at_most_the_jitter_and_by_the_key_alone(
 def test_without_jitter_or_end_a_life_is_the_ttl() -> None:
     assert lifetime_s(10, 0, b"\xff" * 8) == 10
     assert lifetime_s(math.inf, 0.1, b"\xff" * 8) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "body", "wanted"),
+    [
+        ("openai-embeddings", "/v1/embeddings", {"model": "m", "input": "a"}, None),
+        ("rerank", "/v1/rerank", {"model": "m", "query": "q", "documents": []}, None),
+        ("opaque", "/v1/moderations", {"input": "a"}, None),
+        ("opaque", "/v1/images/generations", {"model": "gpt-image-1", "prompt": "a"}, "temperature"),
+        ("openai-responses", "/v1/responses", {"model": "m", "input": "a"}, "temperature"),
+        ("openai-completions", "/v1/completions", {"model": "m", "prompt": "a", "temperature": 0}, None),
+    ],
+)
+def test_what_is_not_sampled_has_no_temperature_to_exceed(
+    name: str, path: str, body: dict[str, Any], wanted: str | None
+) -> None:
+    api = by_name(name)
+    assert bypass_reason(api.read(path, "", body), api, CachePolicy(max_temperature=0)) == wanted

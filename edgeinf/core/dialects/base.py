@@ -143,6 +143,10 @@ class Dialect(Protocol):
         """Return the whole answer to a call from one stored answer per Key, in their order, as this asker wants it."""
         ...
 
+    def deterministic(self, call: Call) -> bool:
+        """Return whether the call is answered without sampling, whatever its temperature."""
+        ...
+
     def pinned(self, call: Call) -> bool:
         """Return whether the origin keeps the answer under an id, so that only one origin credential may share it."""
         ...
@@ -197,6 +201,9 @@ class Defaults:
 
     def join_answers(self, call: Call, parts: Sequence[bytes]) -> bytes:
         return self.render_whole(call, parts[0])
+
+    def deterministic(self, call: Call) -> bool:
+        return False
 
     def pinned(self, call: Call) -> bool:
         return False

@@ -58,6 +58,9 @@ class Opaque(Defaults):
             return ["opaque"]
         return ["url-inputs"] if url_inputs(call.body.get("input")) else []
 
+    def deterministic(self, call: Call) -> bool:
+        return call.path == _MODERATIONS
+
     def judge(self, call: Call, body: bytes) -> Verdict:
         if not body:
             return Verdict(unfit="an empty answer")

@@ -68,6 +68,9 @@ class OpenAIEmbeddings(Defaults):
     def bypass(self, call: Call) -> list[str]:
         return ["url-inputs"] if any(_names_url(item) for item in _items(call.body["input"])) else []
 
+    def deterministic(self, call: Call) -> bool:
+        return True
+
     def judge(self, call: Call, body: bytes) -> Verdict:
         try:
             document = msgspec.json.decode(body)

@@ -61,6 +61,9 @@ class Rerank(Defaults):
         named = [call.body["query"], *_documents(call.body)]
         return ["url-inputs"] if any(_names_url(item) for item in named) else []
 
+    def deterministic(self, call: Call) -> bool:
+        return True
+
     def judge(self, call: Call, body: bytes) -> Verdict:
         try:
             document = msgspec.json.decode(body)

@@ -48,16 +48,17 @@ def decode_all(raw: bytes) -> list[Event]:
 class Decoder:
     """Feed it reads of any size; it returns the events that each read completed."""
 
-    __slots__ = ("_data", "_got_data", "_name", "_rest", "_skip_lf", "_started", "limit")
+    __slots__ = ("_data", "_got_data", "_name", "_rest", "_size", "_skip_lf", "_started", "limit")
 
     def __init__(self, limit: int = 64 * 2**20) -> None:
         self._rest = b""  # the last, unfinished line
         self._name = b""
         self._data: list[bytes] = []
+        self._size = 0  # of the data lines gathered for the event that is not complete yet
         self._got_data = False
         self._skip_lf = False  # the last read ended in CR, so a LF that follows belongs to it
         self._started = False
-        self.limit = limit  # bytes that one unfinished line may hold before ValueError
+        self.limit = limit  # bytes that one unfinished line, or one event, may hold before ValueError
 
     @property
     def between_events(self) -> bool:
@@ -65,7 +66,7 @@ class Decoder:
         return not self._rest and not self._name and not self._got_data
 
     def feed(self, chunk: bytes) -> list[Event]:
-        """Return the events completed by ``chunk``. Raise ValueError when one line exceeds the limit."""
+        """Return the events completed by ``chunk``. Raise ValueError when a line or an event exceeds the limit."""
         if self._skip_lf and chunk:
             self._skip_lf = False
             if chunk[:1] == b"\n":
@@ -90,10 +91,13 @@ class Decoder:
                 if self._got_data:
                     data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
                     events.append(Event(self._name, data))
-                self._name, self._data, self._got_data = b"", [], False
+                self._name, self._data, self._got_data, self._size = b"", [], False, 0
             elif line.startswith(b"data:"):
                 self._data.append(line[6:] if line[5:6] == b" " else line[5:])
                 self._got_data = True
+                self._size += len(line)
+                if self._size > self.limit:
+                    raise ValueError(f"an event of the stream exceeds {self.limit} bytes")
             elif line.startswith(b"event:"):
                 self._name = line[7:] if line[6:7] == b" " else line[6:]
             elif line == b"data":

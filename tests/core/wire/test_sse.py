@@ -132,3 +132,13 @@ def test_an_endless_line_is_refused() -> None:
 @pytest.mark.parametrize(("data", "done"), [(b"[DONE]", True), (b"[DONE] ", True), (b" [DONE]", False), (b"{}", False)])
 def test_the_end_marker_is_data_that_starts_with_it(data: bytes, done: bool) -> None:
     assert Event(b"", data).is_done is done
+
+
+def test_an_endless_event_is_refused() -> None:
+    with pytest.raises(ValueError, match="an event of the stream exceeds 100 bytes"):
+        Decoder(limit=100).feed(b"data: 0123456789\n" * 20)
+
+
+def test_many_small_events_are_no_endless_one() -> None:
+    decoder = Decoder(limit=100)
+    assert sum(len(decoder.feed(b"data: 0123456789\n\n")) for _ in range(50)) == 50
