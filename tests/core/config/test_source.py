@@ -55,23 +55,6 @@ def test_what_yaml_readers_pass_over_is_a_diagnostic(text: str | bytes, expected
     assert faults(text) == expected
 
 
-def test_an_alias_is_a_copy_and_its_values_have_places() -> None:
-    read = read_source("a: &x {b: 1}\nc: *x\n", "f")
-    assert read.tree["c"] == {"b": 1}
-    assert read.sites[("c",)].value.line == 2
-    assert read.sites[("c", "b")].value.line == 1
-    read.tree["c"]["b"] = 2
-    assert read.tree["a"]["b"] == 1
-
-
-@pytest.mark.parametrize("merge", ["*x", "[*x]", "{b: 1, c: 1}"])
-def test_a_merge_fills_in_what_is_not_written(merge: str) -> None:
-    read = read_source(f"a: &x {{b: 1, c: 1}}\nd:\n  <<: {merge}\n  c: 3\n", "f")
-    assert read.tree["d"] == {"b": 1, "c": 3}
-    assert ("d", "b") in read.sites
-    assert read.faults == ()
-
-
 def test_an_empty_file_is_an_empty_mapping() -> None:
     for text in ("", "# only a comment\n", "---\n", "null"):
         read = read_source(text, "f")
@@ -95,8 +78,19 @@ def test_a_byte_order_mark_moves_no_column() -> None:
             id="aliases of aliases",
         ),
         pytest.param("&a " * 20_000, id="anchors"),
+        pytest.param(
+            "a0: &a0 [1]\n" + "".join(f"a{n}: &a{n} {'[' * 9}*a{n - 1}{']' * 9}\n" for n in range(1, 300)),
+            id="aliases in depth",
+        ),
         pytest.param("a: '" + "x" * 2_000_000, id="open quote"),
         pytest.param("'" * 200_000, id="quotes"),
+        pytest.param(
+            "a: &a {"
+            + ", ".join(f"k{n}: 1" for n in range(50_000))
+            + "}\n"
+            + "".join(f"b{n}: {{<<: *a}}\n" for n in range(50)),
+            id="merges",
+        ),
     ],
 )
 def test_hostile_input_ends_in_a_fault_within_seconds(text: str) -> None:

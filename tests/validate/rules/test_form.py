@@ -24,10 +24,10 @@ def test_what_to_write_instead_is_clean(rule: Rule, tmp_path: Path) -> None:
 def test_the_loader_has_no_code_without_a_page() -> None:
     import re
 
-    from edgeinf.core.config import check, interpolate, load, source, types
+    from edgeinf.core.config import check, events, interpolate, load, source, syntax, types
     from edgeinf.validate.rules.registry import ALL
 
     used: set[str] = set()
-    for module in (check, interpolate, load, source, types):
+    for module in (check, events, interpolate, load, source, syntax, types):
         used |= set(re.findall(r'"([EW]\d{3})"', Path(module.__file__).read_text()))
     assert used <= set(ALL)
