@@ -22,6 +22,8 @@ from edgeinf.serve.steps.opaque import relay_opaque
 
 __all__ = ["App"]
 
+# Between two reads of a body may pass this many times what a request's head may take.
+_PATIENCE = 3
 _JSON: Headers = [(b"content-type", b"application/json")]
 _HOME = msgspec.json.encode(
     {
@@ -75,8 +77,9 @@ class App:
         if message.get("more_body"):
             parts = [body]
             size = len(body)
+            patience_s = _PATIENCE * self.runtime.generation.config.listen.header_timeout
             while message.get("more_body"):
-                message = await x.receive()
+                message = await x.within(patience_s)
                 if message["type"] == "http.disconnect":
                     raise ClientGone
                 parts.append(message.get("body", b""))

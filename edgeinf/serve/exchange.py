@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import os
 import time
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from edgeinf.core.call import Call, Usage
 from edgeinf.core.dialects.base import Dialect
+from edgeinf.core.errors import CallError
 from edgeinf.core.key import Form, Key, Scope
 from edgeinf.core.wire.headers import Headers
 from edgeinf.serve.cache.entry import Entry
@@ -191,6 +193,15 @@ class Exchange:
     async def receive(self) -> Message:
         """Return the next message from the client's side."""
         return await self._receive()
+
+    async def within(self, patience_s: float) -> Message:
+        """Return the next message from the client's side. Raise CallError 408 where none comes in time."""
+        try:
+            async with asyncio.timeout(patience_s):
+                return await self._receive()
+        except TimeoutError:
+            message = f"nothing more of the body came for {patience_s:g} s"
+            raise CallError(message, status=408, code="request_timeout") from None
 
     async def gone(self) -> None:
         """Return when the client has closed its connection."""

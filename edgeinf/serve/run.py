@@ -16,6 +16,7 @@ from edgeinf.core.config.schema import Config
 from edgeinf.core.errors import UsageError
 from edgeinf.serve import systemd
 from edgeinf.serve.app import App
+from edgeinf.serve.front import check_tls, front_protocol
 from edgeinf.serve.origin.upkeep import Upkeep
 from edgeinf.serve.reload import Load, apply_config, read_config, watch_files
 from edgeinf.serve.runtime import Runtime, make_runtime
@@ -90,9 +91,14 @@ async def serve(
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
     runtime = runtime or make_runtime(config)
     linger_s = min(_LINGER_S, config.listen.drain / 4)
+    tls = config.listen.tls
+    if tls is not None:
+        check_tls(tls)
     settings = uvicorn.Config(
         App(runtime),
-        http="httptools",
+        http=front_protocol(config.listen.header_timeout),
+        ssl_certfile=None if tls is None else tls.cert,
+        ssl_keyfile=None if tls is None else str(tls.key),
         ws="none",
         lifespan="off",
         log_config=None,

@@ -1,0 +1,108 @@
+"""The server's side of a connection: uvicorn's, with a bound on how long and how large the head of a request may be.
+
+A client that sends its head a byte at a time would hold a connection for ever, and one that never ends it, memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from edgeinf.core.config.schema import Tls
+from edgeinf.core.errors import ConfigError
+
+__all__ = ["MAX_HEAD", "check_tls", "front_protocol"]
+
+MAX_HEAD = 64 * 1024
+
+_LATE = b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+
+
+def front_protocol(header_timeout_s: float) -> type[asyncio.Protocol]:
+    """Return the protocol of connections whose request heads must be complete within so many seconds."""
+    return type("Front", (_Front,), {"header_timeout_s": header_timeout_s})
+
+
+class _Front(HttpToolsProtocol):
+    header_timeout_s: float
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._in_head = True
+        self._head_bytes = 0
+        self._late: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._await_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._head_came()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._in_head:
+            self._head_bytes += len(data)
+            if self._head_bytes > MAX_HEAD and self._late is not None and len(data) < self._head_bytes:
+                # Still in the head that earlier reads began. One read alone is bounded by the transport.
+                self._refuse(_LARGE)
+                return
+        super().data_received(data)
+        if self._in_head and self._late is None and self._head_bytes:
+            self._await_head()  # a later request of this connection began and its head is not whole
+
+    def on_message_begin(self) -> None:
+        self._in_head = True
+        self._head_bytes = max(self._head_bytes, 1)
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        self._head_bytes = 0
+        self._head_came()
+        super().on_headers_complete()
+
+    def _await_head(self) -> None:
+        self._late = self.loop.call_later(self.header_timeout_s, self._too_late)
+
+    def _head_came(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+
+    def _too_late(self) -> None:
+        self._late = None
+        self._refuse(_LATE if self._head_bytes else b"")
+
+    def _refuse(self, answer: bytes) -> None:
+        """Close the connection, with an answer if nothing of another is under way."""
+        self._head_came()
+        if self.transport is None or self.transport.is_closing():
+            return
+        if answer and (self.cycle is None or self.cycle.response_complete):
+            self.transport.write(answer)
+        self.transport.close()
+
+
+def check_tls(tls: Tls) -> None:
+    """Raise ConfigError where the certificate and its key cannot be used."""
+    for name, path in (("cert", tls.cert), ("key", tls.key)):
+        try:
+            path.read_bytes()
+        except OSError as error:
+            raise ConfigError(f"cannot read listen.tls.{name}: {error.strerror} ({path})") from None
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(tls.cert, tls.key, password=_no_password)
+    except ssl.SSLError as error:
+        reason = (error.reason or "it is no certificate").lower().replace("_", " ")
+        raise ConfigError(
+            f"listen.tls cannot be used: {reason}", hint="PEM files; the key without a password"
+        ) from None
+
+
+def _no_password() -> str:
+    return ""  # a key with a password must not make the server wait for somebody to type it
