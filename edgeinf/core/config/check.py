@@ -187,6 +187,8 @@ def _fault(path: KeyPath, error: dict[str, Any], tree: dict[str, Any], touched: 
     what = _WANTED.get(kind, error["msg"].lower())
     shown = _masked(_kind(value), value, origin)
     help = "write true or false" if kind == "bool_type" else "put it in quotes" if kind == "string_type" else None
+    if kind == "dataclass_type" and (section := shape.section_at(tree, path)) is not None:
+        help = f"its keys: {shape.listed(shape.keys_of(section))}"
     if kind == "tuple_type":
         help = "write [a, b], or one item per line after a dash"
     return Fault(code="E101", path=path, message=f"{name} must be {what}, not {shown}", help=help)

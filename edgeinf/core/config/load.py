@@ -155,7 +155,7 @@ def inspect(
     )
     diagnostics = [*source.faults, *made.faults, *misplaced, *_empties(source)]
     for fault in checked.faults:
-        if fault.path not in unset:
+        if fault.at_key or fault.path not in unset:
             finding = Finding(
                 path=fault.path, message=fault.message, label=fault.label, help=fault.help, at_key=fault.at_key
             )

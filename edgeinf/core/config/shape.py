@@ -118,11 +118,21 @@ def _homes() -> dict[str, list[str]]:
     return homes
 
 
+_EVERYWHERE = (
+    "enabled",
+    "name",
+    "path",
+    "file",
+    "url",
+    "key",
+)  # words that are tried anywhere say nothing of their home
+
+
 def belongs(key: str, path: KeyPath) -> str | None:
     """Return where ``key`` would be right, if that is one place and not the mapping at ``path``."""
     here = "".join("[]" if isinstance(p, int) else f".{p}" for p in path).lstrip(".")
     homes = [home for home in _homes().get(key, []) if home != here]
-    if not homes or len(homes) > 2:
+    if key in _EVERYWHERE or not homes or len(homes) > 2:
         return None
     return " or ".join(home or "the top level" for home in homes)
 

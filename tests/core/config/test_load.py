@@ -93,6 +93,7 @@ def test_an_error_hides_the_warning_about_the_same_value(tmp_path: Path) -> None
 
 
 def test_without_an_environment_types_are_still_checked(tmp_path: Path) -> None:
-    text = "regions:\n  - {name: a, url: '${U}', api_key: '${K}', timeouts: {connect: '${T}', totl: 5s}}\n"
+    text = "regions:\n  - {name: a, url: '${U}', api_key: '${K}', api-key: '${K}',\n"
+    text += "     timeouts: {connect: '${T}', totl: 5s}}\n"
     text += "listen: {port: '${P}'}\n"
-    assert codes(look(text, tmp_path, env=None)) == ["E104"]
+    assert codes(look(text, tmp_path, env=None)) == ["E104", "E104"]
