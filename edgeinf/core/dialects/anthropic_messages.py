@@ -23,6 +23,7 @@ from edgeinf.core.dialects.base import (
     require_stream,
     soft_error,
     str_or_none,
+    whole_or_value_error,
 )
 from edgeinf.core.dialects.hosted import hosted_tools
 from edgeinf.core.errors import CallError
@@ -123,9 +124,11 @@ class AnthropicMessages(Defaults):
             unfit = "no content"
         return Verdict(unfit=unfit, usage=read_usage(document.get("usage")), model=str_or_none(document.get("model")))
 
+    @whole_or_value_error
     def fold(self, events: Sequence[Event]) -> bytes:
         return fold_events(events)
 
+    @whole_or_value_error
     def unfold(self, body: bytes) -> list[Event]:
         return unfold_message(body)
 

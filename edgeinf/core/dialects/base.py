@@ -5,8 +5,9 @@ A dialect is one file that ends in ``DIALECT = …``; the registry in this packa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 import msgspec
 
@@ -31,7 +32,11 @@ __all__ = [
     "require_stream",
     "soft_error",
     "str_or_none",
+    "whole_or_value_error",
 ]
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 # What one event of a stream brings; flags, because an answer is also a token.
 NOTHING = 0  # a role, an empty delta, a ping, a block's start, usage
@@ -220,6 +225,19 @@ class _NoStream:
 
     def verdict(self) -> Verdict:
         return Verdict(unfit="a stream where none belongs")
+
+
+def whole_or_value_error(function: Callable[P, T]) -> Callable[P, T]:
+    """Let a function that takes an answer apart raise ValueError alone, however odd the answer is."""
+
+    @functools.wraps(function)
+    def careful(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return function(*args, **kwargs)
+        except (AttributeError, KeyError, IndexError, TypeError, RecursionError, msgspec.DecodeError) as error:
+            raise ValueError(f"the answer has another shape than expected: {error}") from error
+
+    return careful
 
 
 def require(body: JsonObject, field: str, kinds: type | tuple[type, ...], wanted: str) -> Any:

@@ -18,6 +18,7 @@ from edgeinf.core.dialects.base import (
     require_messages,
     require_stream,
     str_or_none,
+    whole_or_value_error,
 )
 from edgeinf.core.dialects.chat_folding import fold_chunks, unfold_message
 from edgeinf.core.dialects.chat_rendering import judge_choices, render_chunk, renders_chunk, with_usage
@@ -102,9 +103,11 @@ class OpenAIChat(Defaults):
     def judge(self, call: Call, body: bytes) -> Verdict:
         return judge_choices(call, body)
 
+    @whole_or_value_error
     def fold(self, events: Sequence[Event]) -> bytes:
         return fold_chunks(events)
 
+    @whole_or_value_error
     def unfold(self, body: bytes) -> list[Event]:
         return unfold_message(body)
 

@@ -10,7 +10,15 @@ from collections.abc import Sequence
 
 from edgeinf.core.call import Call
 from edgeinf.core.dialects import openai_common
-from edgeinf.core.dialects.base import Defaults, Rewrite, Verdict, require, require_stream, str_or_none
+from edgeinf.core.dialects.base import (
+    Defaults,
+    Rewrite,
+    Verdict,
+    require,
+    require_stream,
+    str_or_none,
+    whole_or_value_error,
+)
 from edgeinf.core.dialects.chat_rendering import judge_choices, render_chunk, renders_chunk, with_usage
 from edgeinf.core.dialects.chat_watching import ChatWatcher
 from edgeinf.core.dialects.completions_folding import fold_texts, unfold_texts
@@ -75,9 +83,11 @@ class OpenAICompletions(Defaults):
     def judge(self, call: Call, body: bytes) -> Verdict:
         return judge_choices(call, body)
 
+    @whole_or_value_error
     def fold(self, events: Sequence[Event]) -> bytes:
         return fold_texts(events)
 
+    @whole_or_value_error
     def unfold(self, body: bytes) -> list[Event]:
         return unfold_texts(body)
 

@@ -14,7 +14,16 @@ import msgspec
 
 from edgeinf.core.call import Call, Usage
 from edgeinf.core.dialects import openai_common
-from edgeinf.core.dialects.base import Defaults, Rewrite, Verdict, as_object, require, soft_error, str_or_none
+from edgeinf.core.dialects.base import (
+    Defaults,
+    Rewrite,
+    Verdict,
+    as_object,
+    require,
+    soft_error,
+    str_or_none,
+    whole_or_value_error,
+)
 from edgeinf.core.dialects.openai_common import UNKEYED, read_usage
 from edgeinf.core.dialects.vectors import rendered, shared_out, width_of
 from edgeinf.core.errors import CallError
@@ -94,6 +103,7 @@ class OpenAIEmbeddings(Defaults):
             return call.body
         return {**call.body, "input": [items[number] for number in wanted]}
 
+    @whole_or_value_error
     def split_answer(self, call: Call, body: bytes) -> list[bytes]:
         items = _items(call.body["input"])
         data = _in_order(_decode_answer(body).data, len(items))
@@ -105,6 +115,7 @@ class OpenAIEmbeddings(Defaults):
             parts.append(msgspec.json.encode(whole if usage is None else {**whole, "usage": usage}))
         return parts
 
+    @whole_or_value_error
     def join_answers(self, call: Call, parts: Sequence[bytes]) -> bytes:
         answers = [msgspec.json.decode(part, type=dict[str, msgspec.Raw]) for part in parts]
         data: list[_Item] = []

@@ -23,6 +23,7 @@ from edgeinf.core.dialects.base import (
     require_stream,
     soft_error,
     str_or_none,
+    whole_or_value_error,
 )
 from edgeinf.core.dialects.hosted import hosted_tools, live_model
 from edgeinf.core.dialects.openai_common import UNKEYED, rewritten, url_inputs
@@ -153,9 +154,11 @@ class OpenAIResponses(Defaults):
             model=str_or_none(document.get("model")),
         )
 
+    @whole_or_value_error
     def fold(self, events: Sequence[Event]) -> bytes:
         return fold_response(events)
 
+    @whole_or_value_error
     def unfold(self, body: bytes) -> list[Event]:
         return unfold_response(body)
 
