@@ -24,6 +24,8 @@ COMMANDS: dict[str, str] = {
     "schema": "print the JSON Schema of the config, for editors",
     "doctor": "check this machine: config, port, folders, limits, what is reachable",
     "cache": "see and change what is stored",
+    "keys": "make virtual keys, and hash them for the config",
+    "index": "index documents for prompts, and ask them something",
     "mock": "run a scripted origin with regions, delays and faults",
 }
 
