@@ -20,8 +20,9 @@ from edgeinf.core.normalize.levels import LEVELS
 __all__ = ["Difference", "differences"]
 
 _MASKS = {"timestamp": timestamps.RULE.apply, "request-id": request_ids.RULE.apply, "uuid": uuids.RULE.apply}
+_SENTENCES = re.compile(r"[^.!?\n]*[.!?\n]+\s*|[^.!?\n]+\Z")
 _WORDS = re.compile(r"\s*\S+|\s+\Z")
-_MANY_WORDS = 3_000
+_MANY_WORDS = 200
 _CUT = 160
 # A text of which more than this differs is another text, not the same one with a span in it.
 _MOST_CHANGED = 0.4
@@ -165,22 +166,32 @@ def _spans(a: str, b: str, path: str, role: str, whole: int) -> Iterator[Differe
     if wording is not None:
         yield Difference(path, role, wording, *_example(a, b))
         return
-    x, y = _WORDS.findall(a), _WORDS.findall(b)
-    if len(x) + len(y) > _MANY_WORDS:
-        yield Difference(path, role, "span", *_example(a, b))
-        return
     changed = 0
     found: dict[str, tuple[str, str]] = {}
-    for op, i, j, k, m in SequenceMatcher(None, x, y, autojunk=False).get_opcodes():
-        if op != "equal":
-            left, right = "".join(x[i:j]), "".join(y[k:m])
-            changed += max(len(left), len(right))
-            found.setdefault(_kind(left, right), (left, right))
+    for one, other in _changed(a, b):
+        changed += max(len(one), len(other))
+        found.setdefault(_kind(one, other), (one, other))
     if changed > max(80, _MOST_CHANGED * whole):
         yield Difference(path, role, "another text", _cut(a), _cut(b))
         return
-    for kind, (left, right) in found.items():
-        yield Difference(path, role, kind, _cut(left), _cut(right))
+    for kind, (one, other) in found.items():
+        yield Difference(path, role, kind, _cut(one), _cut(other))
+
+
+def _changed(a: str, b: str) -> Iterator[tuple[str, str]]:
+    """Yield the stretches of words that differ: sentences are aligned first, and words only where sentences differ."""
+    for one, other in _aligned(_SENTENCES.findall(a), _SENTENCES.findall(b)):
+        x, y = _WORDS.findall(one), _WORDS.findall(other)
+        if len(x) + len(y) > _MANY_WORDS:
+            yield one, other
+        else:
+            yield from _aligned(x, y)
+
+
+def _aligned(x: list[str], y: list[str]) -> Iterator[tuple[str, str]]:
+    for op, i, j, k, m in SequenceMatcher(None, x, y, autojunk=False).get_opcodes():
+        if op != "equal":
+            yield "".join(x[i:j]), "".join(y[k:m])
 
 
 def _wording(a: str, b: str) -> str | None:

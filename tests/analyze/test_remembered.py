@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeinf.analyze.remembered import remembering
@@ -20,6 +20,7 @@ TEXTS = st.lists(st.sampled_from(PIECES), max_size=12).map(lambda p: "".join(p) 
 @pytest.mark.parametrize(
     "masks", [None, ("timestamps", "uuids", "user:request-ids"), ()], ids=["default", "own", "none"]
 )
+@settings(deadline=None)
 @given(texts=st.lists(TEXTS, min_size=1, max_size=3))
 def test_texts_come_out_as_from_the_level_itself(masks: tuple[str, ...] | None, texts: list[str]) -> None:
     levels = remembering(NAMES, masks)

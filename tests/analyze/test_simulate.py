@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeinf.analyze.simulate import grouped, simulate
@@ -30,6 +30,7 @@ def _live(trace: list[tuple[int, float]], ttl_s: float, capacity: int | None) ->
     return hits
 
 
+@settings(deadline=None)
 @given(TRACE, st.sampled_from([0.5, 2.0, 7.0, 30.0, math.inf]), st.sampled_from([None, 1, 2, 5, 20]))
 def test_it_decides_as_the_live_policy_does(
     trace: list[tuple[int, float, bool]], ttl_s: float, capacity: int | None
@@ -56,6 +57,7 @@ def _by_hand(trace: list[tuple[int, float, bool]], ttl_s: float, running_s: floa
     return hits, coalesced
 
 
+@settings(deadline=None)
 @given(TRACE, st.sampled_from([0.5, 3.0, 11.0, math.inf]), st.sampled_from([0.0, 1.0, 6.0]))
 def test_what_fails_is_not_stored_and_what_overlaps_is_coalesced(
     trace: list[tuple[int, float, bool]], ttl_s: float, running_s: float

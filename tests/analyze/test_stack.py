@@ -6,7 +6,7 @@ from collections import OrderedDict
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeinf.analyze.stack import previous, stack_distances
@@ -24,6 +24,7 @@ def _by_keeping(ids: list[int], capacity: int) -> int:
     return hits
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 30), max_size=200), st.integers(1, 35))
 def test_a_distance_below_the_capacity_is_a_hit_of_a_real_lru(ids: list[int], capacity: int) -> None:
     distances = stack_distances(previous(np.array(ids, np.uint32)))

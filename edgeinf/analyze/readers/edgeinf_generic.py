@@ -118,7 +118,7 @@ class EdgeinfGeneric:
         path = text(row.path) or (row.endpoint if isinstance(row.endpoint, str) and "/v1/" in row.endpoint else None)
         return Record(
             at=instant(row.ts if row.ts is not None else _first(row, "at")),
-            tenant=text(row.tenant if row.tenant is not None else _first(row, "tenant")),
+            tenant=text(row.tenant or _first(row, "tenant")),
             team=text(row.team),
             key_id=text(row.key_id),
             user=None if bare else text(user if user is not None else _first(row, "user")),
