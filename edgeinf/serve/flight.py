@@ -90,6 +90,7 @@ class Flight:
         self.stored = False
         self.entry: Entry | None = None
         self.recording = True
+        self.passing = False  # one document that is passed on as it comes
         self.storable = False  # whether its answer may be kept at all
         self.readers: set[Reader] = set()
         self.task: asyncio.Task[None] | None = None

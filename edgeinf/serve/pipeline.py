@@ -25,9 +25,11 @@ from edgeinf.serve.steps.limit import limit_call, limit_fetch
 from edgeinf.serve.steps.lookup import KEYED_HEADERS, lookup, make_keys
 from edgeinf.serve.steps.meet import meet
 from edgeinf.serve.steps.parts import widen
+from edgeinf.serve.steps.pinned import note_hit
 from edgeinf.serve.steps.price import price
 from edgeinf.serve.steps.read import read_call
 from edgeinf.serve.steps.record import record
+from edgeinf.serve.steps.refresh import may_serve_stale, serve_stale
 
 __all__ = ["answer_call"]
 
@@ -54,10 +56,13 @@ async def answer_call(x: Exchange, runtime: Runtime) -> None:
             await limit_call(x, runtime)
             hits = await lookup(x, runtime.tiers, runtime.clock.now())
             if hits is not None:
+                note_hit(x, hits[0].entry, runtime)
                 await replay.send_hit(x, hits, runtime)
             elif x.controls.only_if_cached:
                 x.cache = "miss"
                 raise CallError("no answer is cached", status=504, code="not_cached")
+            elif x.stale is not None and may_serve_stale(x, runtime):
+                await serve_stale(x, runtime)
             else:
                 await limit_fetch(x, runtime)
                 await fetch(x, runtime)

@@ -63,6 +63,7 @@ class Runtime:
         self.flights: dict[bytes, Flight] = {}
         self.pinned: dict[bytes, bytes] = {}  # find keys of answers that an origin keeps, by a digest of their id
         self.unshared: dict[bytes, float] = {}  # keys whose answers turned out unfit to share, until when
+        self.resting: dict[bytes, float] = {}  # questions whose refresh brought nothing to keep, until when
         self.draining = False
         self.listeners: list[Callable[[], None]] = []
 

@@ -98,9 +98,10 @@ class Tiers:
             found = found or Found(entry, tier.name)
         return found
 
-    def put(self, key: Key, entry: Entry) -> None:
-        """Keep an entry in every tier; the far ones get it in batches, behind the caller's back."""
-        if self.memory is not None:
+    def put(self, key: Key, entry: Entry, *, near: bool = True) -> None:
+        """Keep an entry in every tier (not in memory without ``near``); the far ones get it in batches, behind the
+        caller's back."""
+        if near and self.memory is not None:
             self.memory.put(key.find, entry)
         if not self.far:
             return

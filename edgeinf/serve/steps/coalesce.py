@@ -148,12 +148,15 @@ async def _send_whole(x: Exchange, flight: Flight, reader: Reader, *, leads: boo
     assert x.call is not None
     assert x.dialect is not None
     gathered: list[bytes] = []
+    if flight.passing:
+        await _send_large(x, flight, reader, leads=leads)
+        return True
     if not flight.recording and not flight.stream:
         if x.view is not None:
             hint = "the rules under answer need it whole"
             raise CallError("the answer is too large to be looked through", status=502, code="origin_bad", hint=hint)
         if x.parts is None or not x.parts.partial:
-            await _send_large(x, flight, reader)
+            await _send_large(x, flight, reader, leads=leads)
             return True
         if not await _gather(flight, reader, gathered):
             return False
@@ -215,10 +218,10 @@ async def _gather(flight: Flight, reader: Reader, gathered: list[bytes]) -> bool
     return True
 
 
-async def _send_large(x: Exchange, flight: Flight, reader: Reader) -> None:
-    own = cache_headers(x, why_not="larger than what is stored")
+async def _send_large(x: Exchange, flight: Flight, reader: Reader, *, leads: bool) -> None:
+    own = cache_headers(x, why_not=None if flight.recording else "larger than what is stored")
     content_type = (b"content-type", flight.content_type.encode("latin-1", "replace"))
-    await x.start(flight.status, [content_type, *_passed_on(flight, leads=True), *own])
+    await x.start(flight.status, [content_type, *_passed_on(flight, leads=leads), *own])
     while True:
         if reader.gone:
             raise ClientGone

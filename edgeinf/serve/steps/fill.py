@@ -13,6 +13,7 @@ from edgeinf.serve import replay
 from edgeinf.serve.exchange import Exchange
 from edgeinf.serve.flight import Flight
 from edgeinf.serve.runtime import Runtime
+from edgeinf.serve.steps import pinned
 from edgeinf.serve.steps.attempt import Try, run
 from edgeinf.serve.steps.relay import AttemptFailed, Recording
 from edgeinf.serve.steps.route import Journey, Leg, route
@@ -81,6 +82,8 @@ def _land(x: Exchange, flight: Flight, leg: Leg, recording: Recording | None, ru
             why = f"answered by the fallback model {leg.target.model!r}"
             recording.verdict = msgspec.structs.replace(recording.verdict, unfit=why)
         store(x, flight, recording, runtime.generation, runtime.tiers, runtime.clock.now())
+        if flight.stored and flight.entry is not None:
+            pinned.remember(x, leg.target.origin, flight.entry, runtime)
         if not flight.committed:
             headers = [(n.encode("latin-1"), v.encode("latin-1", "replace")) for n, v in recording.headers]
             flight.commit(200, headers, stream=False, content_type=recording.content_type)

@@ -11,6 +11,7 @@ from edgeinf.serve.controls import tightened
 from edgeinf.serve.exchange import Exchange
 from edgeinf.serve.generation import Generation
 from edgeinf.serve.steps.parts import joined, narrow
+from edgeinf.serve.steps.pinned import accounts_of
 
 __all__ = ["KEYED_HEADERS", "lookup", "make_keys", "usable"]
 
@@ -22,12 +23,15 @@ def make_keys(x: Exchange, generation: Generation, seed: int) -> None:
     """Set the keys of the call, or why it has none."""
     assert x.call is not None
     assert x.dialect is not None
-    x.level = tightened(generation.level.name, x.controls.level)
+    x.level = tightened(generation.level.name, x.controls.level) if x.dialect.name != "opaque" else "exact"
     level = generation.level if x.level == generation.level.name else LEVELS[x.level]
     x.bypass = bypass_reason(x.call, x.dialect, generation.policy)
     names = (*KEYED_HEADERS, *generation.forward_headers)
+    group = generation.group(x.dialect.family, x.call.model)
+    if x.dialect.pinned(x.call):
+        group += accounts_of(x, generation)
     extras = keying.KeyExtras(
-        origin=generation.group(x.dialect.family, x.call.model),
+        origin=group,
         namespace=x.controls.namespace,
         sample=x.controls.sample,
         headers=tuple((name.decode(), x.headers[name].decode("latin-1")) for name in names if name in x.headers),
