@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import configparser
 import shlex
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -44,6 +45,17 @@ def test_the_units_commands_are_ours(key: str, tmp_path: Path) -> None:
     if words[1] == "validate":
         done = command("validate", str(config_of("systemd")), home=tmp_path, cwd=tmp_path)
         assert done.returncode == 0, done.stdout
+
+
+def test_it_tells_the_manager_when_it_is_ready(tmp_path: Path) -> None:
+    assert _service()["Type"] == "notify"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(tmp_path / "notify"))
+        manager.settimeout(30)
+        env = {"NOTIFY_SOCKET": str(tmp_path / "notify"), "CACHE_DIRECTORY": str(tmp_path / "cache")}
+        with recipe("systemd", tmp_path, **env):
+            said = manager.recv(4096)
+    assert b"READY=1" in said.splitlines()
 
 
 def test_the_config_runs_in_the_units_folders(tmp_path: Path) -> None:
