@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from edgeinf.core.config.check import json_schema
+from edgeinf.validate.words import WORDS
 
 __all__ = ["URL", "published", "text"]
 
@@ -24,6 +25,9 @@ def published() -> dict[str, Any]:
     made = _walk(drawn)
     made["$defs"] = {name: _walk(definition) for name, definition in definitions.items()} | {"variable": _VARIABLE}
     made.pop("title", None)
+    _describe("Config", made)
+    for name, definition in made["$defs"].items():
+        _describe(name, definition)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": URL,
@@ -35,6 +39,12 @@ def published() -> dict[str, Any]:
 def text() -> str:
     """Return the schema as the published file has it."""
     return json.dumps(published(), indent=2, ensure_ascii=False) + "\n"
+
+
+def _describe(section: str, definition: dict[str, Any]) -> None:
+    for key, child in definition.get("properties", {}).items():
+        if f"{section}.{key}" in WORDS:
+            child["description"] = WORDS[f"{section}.{key}"]
 
 
 def _walk(node: Any) -> Any:
