@@ -78,6 +78,7 @@ class Exchange:
         "keys",
         "level",
         "limit_headers",
+        "memo_name",
         "method",
         "names",
         "on_end",
@@ -138,6 +139,7 @@ class Exchange:
         self.level = ""
         self.forms: list[Form] = []
         self.keys: list[Key] = []
+        self.memo_name: bytes | None = None
         self.names: tuple[str, ...] = ()  # the forms' names in events
         self.variant = b""  # what this asker's rendering depends on
         self.bypass: str | None = None
@@ -189,6 +191,16 @@ class Exchange:
         """Send a whole answer."""
         await self.start(status, [*headers, (b"content-length", b"%d" % len(body))])
         await self.write(body, more=False)
+
+    def answered_now(self, status: int) -> None:
+        """Note that the whole answer goes out at this moment."""
+        self.status = status
+        self.first_byte_at = self.ttft_at = time.perf_counter()
+
+    @property
+    def call_streams(self) -> bool:
+        """Return whether the caller wants a stream."""
+        return self.call is not None and self.call.stream
 
     async def receive(self) -> Message:
         """Return the next message from the client's side."""

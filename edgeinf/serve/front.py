@@ -14,7 +14,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from edgeinf.core.config.schema import Tls
 from edgeinf.core.errors import ConfigError
 
-__all__ = ["MAX_HEAD", "check_tls", "front_protocol"]
+__all__ = ["MAX_HEAD", "Front", "check_tls"]
 
 MAX_HEAD = 64 * 1024
 
@@ -22,12 +22,9 @@ _LATE = b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close
 _LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 
-def front_protocol(header_timeout_s: float) -> type[asyncio.Protocol]:
-    """Return the protocol of connections whose request heads must be complete within so many seconds."""
-    return type("Front", (_Front,), {"header_timeout_s": header_timeout_s})
+class Front(HttpToolsProtocol):
+    """A connection whose request heads are bounded in time and size."""
 
-
-class _Front(HttpToolsProtocol):
     header_timeout_s: float
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
@@ -41,7 +38,7 @@ class _Front(HttpToolsProtocol):
         self._await_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._head_came()
+        self._rest()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -61,15 +58,19 @@ class _Front(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
+        self.head_came()
+        super().on_headers_complete()
+
+    def head_came(self) -> None:
+        """Note that the head of a request is whole."""
         self._in_head = False
         self._head_bytes = 0
-        self._head_came()
-        super().on_headers_complete()
+        self._rest()
 
     def _await_head(self) -> None:
         self._late = self.loop.call_later(self.header_timeout_s, self._too_late)
 
-    def _head_came(self) -> None:
+    def _rest(self) -> None:
         if self._late is not None:
             self._late.cancel()
             self._late = None
@@ -80,7 +81,7 @@ class _Front(HttpToolsProtocol):
 
     def _refuse(self, answer: bytes) -> None:
         """Close the connection, with an answer if nothing of another is under way."""
-        self._head_came()
+        self._rest()
         if self.transport is None or self.transport.is_closing():
             return
         if answer and (self.cycle is None or self.cycle.response_complete):

@@ -24,6 +24,21 @@ __all__ = ["Generation", "Origin", "make_generation"]
 _numbers = itertools.count(1)
 
 
+# Request headers that reading, keying or a control looks at; an identical request has the same.
+_READ_HEADERS = (
+    b"openai-beta",
+    b"anthropic-beta",
+    b"anthropic-version",
+    b"cache-control",
+    b"content-type",
+    b"content-encoding",
+    b"x-edgeinf-normalize",
+    b"x-edgeinf-ttl",
+    b"x-edgeinf-namespace",
+    b"x-edgeinf-sample",
+)
+
+
 class Generation:
     """One loaded config, ready to serve."""
 
@@ -49,6 +64,7 @@ class Generation:
             allow=frozenset(config.cache.allow),
         )
         self.forward_headers = tuple(sorted(name.lower().encode() for name in config.cache.forward_headers))
+        self.read_headers = (*_READ_HEADERS, *self.forward_headers)
         self._groups: dict[tuple[str, str], str] = {}
 
     def origins_for(self, family: str, model: str) -> list[Origin]:

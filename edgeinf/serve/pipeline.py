@@ -22,7 +22,7 @@ from edgeinf.serve.steps.authenticate import authenticate, narrow_to_user, permi
 from edgeinf.serve.steps.coalesce import follow, join_or_launch
 from edgeinf.serve.steps.guard import guard_call
 from edgeinf.serve.steps.limit import limit_call, limit_fetch
-from edgeinf.serve.steps.lookup import KEYED_HEADERS, lookup, make_keys
+from edgeinf.serve.steps.lookup import lookup, make_keys
 from edgeinf.serve.steps.meet import meet
 from edgeinf.serve.steps.parts import widen
 from edgeinf.serve.steps.pinned import note_hit
@@ -31,18 +31,7 @@ from edgeinf.serve.steps.read import read_call
 from edgeinf.serve.steps.record import record
 from edgeinf.serve.steps.refresh import may_serve_stale, serve_stale
 
-__all__ = ["answer_call"]
-
-_READ_HEADERS = (
-    *KEYED_HEADERS,
-    b"cache-control",
-    b"content-type",
-    b"content-encoding",
-    b"x-edgeinf-normalize",
-    b"x-edgeinf-ttl",
-    b"x-edgeinf-namespace",
-    b"x-edgeinf-sample",
-)
+__all__ = ["answer_call", "recall"]
 
 
 async def answer_call(x: Exchange, runtime: Runtime) -> None:
@@ -80,24 +69,36 @@ async def answer_call(x: Exchange, runtime: Runtime) -> None:
         record(x, runtime)
 
 
-async def understand(x: Exchange, runtime: Runtime) -> None:
-    """Read the call, guard and complete it and make its keys, or remember all of that from an identical request."""
+def recall(x: Exchange, runtime: Runtime) -> bool:
+    """Take over what is remembered of an identical request, or note under which name to remember this one.
+
+    Raise CallError as that request had it raised.
+    """
     generation = runtime.generation
     assembler = generation.assembler
     state = () if assembler is None else assembler.refresh()
     read = () if assembler is None else assembler.reads(x)
-    name = runtime.memo.name(x, (generation.number, state), (*_READ_HEADERS, *generation.forward_headers), read)
-    known = None if name is None else runtime.memo.get(name)
-    if known is not None:
-        x.call, x.controls, x.level = known.call, known.controls, known.level
-        x.forms, x.keys, x.bypass, x.scope = known.forms, known.keys, known.bypass, known.scope
-        x.rewritten, x.prompt = known.rewritten, known.prompt
-        x.names, x.variant = known.names, known.variant
-        permit_model(x, known.call.model)
-        if known.guard:
-            x.guard = [*(x.guard or ()), *known.guard]
-        if known.refused is not None:
-            raise again(known.refused)
+    x.memo_name = runtime.memo.name(x, (generation.number, state), generation.read_headers, read)
+    known = None if x.memo_name is None else runtime.memo.get(x.memo_name)
+    if known is None:
+        return False
+    x.call, x.controls, x.level = known.call, known.controls, known.level
+    x.forms, x.keys, x.bypass, x.scope = known.forms, known.keys, known.bypass, known.scope
+    x.rewritten, x.prompt = known.rewritten, known.prompt
+    x.names, x.variant = known.names, known.variant
+    permit_model(x, known.call.model)
+    if known.guard:
+        x.guard = [*(x.guard or ()), *known.guard]
+    if known.refused is not None:
+        raise again(known.refused)
+    return True
+
+
+async def understand(x: Exchange, runtime: Runtime) -> None:
+    """Read the call, guard and complete it and make its keys, or remember all of that from an identical request."""
+    generation = runtime.generation
+    assembler = generation.assembler
+    if recall(x, runtime):
         return
     read_call(x)
     assert x.call is not None
@@ -109,22 +110,22 @@ async def understand(x: Exchange, runtime: Runtime) -> None:
         if assembler is not None:
             await assemble(x, assembler)
     except CallError as refusal:
-        remember(x, runtime, name, refusal)
+        remember(x, runtime, refusal)
         raise
     except RecursionError:
         raise CallError("the body is nested too deeply", code="invalid_json") from None
     make_keys(x, generation, runtime.seed)
     x.bypass = x.bypass or nameless
-    remember(x, runtime, name)
+    remember(x, runtime)
 
 
-def remember(x: Exchange, runtime: Runtime, name: bytes | None, refused: CallError | None = None) -> None:
+def remember(x: Exchange, runtime: Runtime, refused: CallError | None = None) -> None:
     """Remember what became of a request's bytes, a refusal of the guard included."""
     if x.call is None or x.dialect is None:
         return
     x.names = tuple(event_key(form, runtime.secret) for form in x.forms)
     x.variant = variant_of(x.dialect, x.call)
-    if name is None:
+    if x.memo_name is None:
         return
     known = Remembered(
         x.call,
@@ -141,7 +142,7 @@ def remember(x: Exchange, runtime: Runtime, name: bytes | None, refused: CallErr
         x.names,
         x.variant,
     )
-    runtime.memo.put(name, len(x.raw), known)
+    runtime.memo.put(x.memo_name, len(x.raw), known)
 
 
 async def fetch(x: Exchange, runtime: Runtime) -> None:

@@ -15,7 +15,7 @@ from edgeinf.serve.responses import error_answer, hit_headers
 from edgeinf.serve.runtime import Runtime
 from edgeinf.serve.steps.relay import AttemptFailed
 
-__all__ = ["send_error", "send_hit", "stale_into"]
+__all__ = ["hit_head", "send_error", "send_hit", "shown_already", "stale_into"]
 
 # Between the events of a paced replay where the entry does not know its pace.
 _PACE_S = 0.02
@@ -64,23 +64,38 @@ async def send_error(x: Exchange, error: CallError, runtime: Runtime) -> None:
 async def _send(x: Exchange, found: Found, runtime: Runtime) -> None:
     assert x.call is not None
     entry, now = found.entry, runtime.clock.now()
-    x.entry_age_s = max(0.0, now - entry.stored_at)
-    x.region, x.usage, x.saved_ms = entry.region, entry.usage, entry.total_ms
-    headers = [*_kept(entry), *hit_headers(x, entry.stored_at + entry.ttl_s - now)]
+    head = hit_head(x, entry, now)
     if not x.call.stream:
-        content_type = b"application/json" if entry.stream else entry.content_type.encode("latin-1")
-        await x.answer(200, [(b"content-type", content_type), *headers], _shown(x, found, runtime))
+        await x.answer(200, head, _shown(x, found, runtime))
         x.ttft_at = x.first_byte_at
     elif runtime.generation.config.cache.replay == "paced":
         events = _understood(x, entry)
-        await x.start(200, [*SSE_HEADERS, *headers])
+        await x.start(200, head)
         x.ttft_at = x.first_byte_at
         await _paced(x, entry, events)
     else:
         body = _shown(x, found, runtime)
-        await x.start(200, [*SSE_HEADERS, *headers])
+        await x.start(200, head)
         x.ttft_at = x.first_byte_at
         await x.write(body, more=False)
+
+
+def hit_head(x: Exchange, entry: Entry, now: float) -> Headers:
+    """Return the headers of a hit, and take over from the entry what the event says of it."""
+    x.entry_age_s = max(0.0, now - entry.stored_at)
+    x.region, x.usage, x.saved_ms = entry.region, entry.usage, entry.total_ms
+    own = [*_kept(entry), *hit_headers(x, entry.stored_at + entry.ttl_s - now)]
+    if x.call_streams:
+        return [*SSE_HEADERS, *own]
+    content_type = b"application/json" if entry.stream else entry.content_type.encode("latin-1")
+    return [(b"content-type", content_type), *own]
+
+
+def shown_already(x: Exchange, found: Found, runtime: Runtime) -> bytes | None:
+    """Return the answer's bytes for this asker where they have been rendered before."""
+    if found.resident is None:
+        return None
+    return found.resident.shown.get((runtime.generation.number, x.call_streams, x.variant))
 
 
 def _shown(x: Exchange, found: Found, runtime: Runtime) -> bytes:
@@ -89,10 +104,9 @@ def _shown(x: Exchange, found: Found, runtime: Runtime) -> bytes:
     assert x.dialect is not None
     entry, resident = found.entry, found.resident
     name = (runtime.generation.number, x.call.stream, x.variant)
-    if resident is not None:
-        shown = resident.shown.get(name)
-        if shown is not None:
-            return shown
+    shown = shown_already(x, found, runtime)
+    if shown is not None:
+        return shown
     if x.call.stream:
         rendering = b"".join(_understood(x, entry))
     else:

@@ -16,10 +16,12 @@ from edgeinf.core.config.schema import Config
 from edgeinf.core.errors import UsageError
 from edgeinf.serve import systemd
 from edgeinf.serve.app import App
-from edgeinf.serve.front import check_tls, front_protocol
+from edgeinf.serve.front import check_tls
 from edgeinf.serve.origin.upkeep import Upkeep
+from edgeinf.serve.protocol import protocol_class
 from edgeinf.serve.reload import Load, apply_config, read_config, watch_files
 from edgeinf.serve.runtime import Runtime, make_runtime
+from edgeinf.serve.shortcut import Shortcut
 
 __all__ = ["bind", "loop_factory", "serve", "serve_forever"]
 
@@ -96,7 +98,7 @@ async def serve(
         check_tls(tls)
     settings = uvicorn.Config(
         App(runtime),
-        http=front_protocol(config.listen.header_timeout),
+        http=protocol_class(Shortcut(runtime), config.listen.header_timeout),
         ssl_certfile=None if tls is None else tls.cert,
         ssl_keyfile=None if tls is None else str(tls.key),
         ws="none",
@@ -125,6 +127,7 @@ async def serve(
     finally:
         for task in waiting:
             task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
         await runtime.aclose()
 
 

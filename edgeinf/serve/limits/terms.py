@@ -61,6 +61,8 @@ class Terms:
         every = [term for limit in limits for term in _terms(limit)]
         self.early = tuple(term for term in every if term.early)
         self.late = tuple(term for term in every if not term.early)
+        # Counting requests needs no count of tokens, so it is decided without waiting.
+        self.at_once = all(term.kind == "requests" for term in self.early)
         self.by_address = any(term.per == "ip" for term in every)
         self.counts_tokens = any(term.kind in ("tokens", "budget") for term in every)
 

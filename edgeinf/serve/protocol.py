@@ -1,0 +1,103 @@
+"""The server's side of a connection, with a short way for hits.
+
+A small POST to a dialect's path is gathered whole before anything is started for it. If the short way answers, its
+bytes go out at once; otherwise, or when the body dawdles, uvicorn gets the request as if it had just come.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from edgeinf.serve.front import Front
+from edgeinf.serve.shortcut import Shortcut
+
+__all__ = ["protocol_class"]
+
+# Larger bodies are read as they come.
+_GATHERED = 256 * 1024
+# A body that is not whole by then is left to the whole way, which bounds it.
+_DAWDLE_S = 1.0
+
+
+def protocol_class(shortcut: Shortcut, header_timeout_s: float) -> type[asyncio.Protocol]:
+    """Return the protocol of one process's connections."""
+    return type("Connection", (_Gathering,), {"shortcut": shortcut, "header_timeout_s": header_timeout_s})
+
+
+class _Gathering(Front):
+    shortcut: Shortcut
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._gathered: list[bytes] | None = None
+        self._leaving = False
+        self._dawdling: asyncio.TimerHandle | None = None
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._drop()
+        super().connection_lost(exc)
+
+    def on_headers_complete(self) -> None:
+        if not self._may_gather():
+            super().on_headers_complete()
+            return
+        self._gathered = []
+        self.head_came()
+        self._dawdling = self.loop.call_later(_DAWDLE_S, self._hand_over)
+
+    def on_body(self, body: bytes) -> None:
+        if self._gathered is None:
+            super().on_body(body)
+        else:
+            self._gathered.append(body)
+
+    def on_message_complete(self) -> None:
+        pieces = self._gathered
+        if pieces is not None:
+            body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+            host = self.client[0] if self.client else ""
+            answer = None if self._leaving else self.shortcut.answer(self.url, self.headers, body, host)
+            if answer is not None:
+                self._drop()
+                self.transport.write(answer)
+                self.on_response_complete()
+                return
+            self._hand_over()
+        super().on_message_complete()
+
+    def shutdown(self) -> None:
+        if self._gathered is None:
+            super().shutdown()
+        else:
+            self._leaving = True  # its request is on the way: it is answered, and the connection closed after it
+
+    def _hand_over(self) -> None:
+        """Let uvicorn have the request, as far as it has come."""
+        pieces = self._gathered or []
+        self._drop()
+        super().on_headers_complete()
+        if self._leaving:
+            self.cycle.keep_alive = False
+        if pieces:
+            super().on_body(b"".join(pieces))
+
+    def _drop(self) -> None:
+        self._gathered = None
+        if self._dawdling is not None:
+            self._dawdling.cancel()
+            self._dawdling = None
+
+    def _may_gather(self) -> bool:
+        """Return whether this request is small, whole and alone on its connection."""
+        parser = self.parser
+        if parser.get_method() != b"POST" or not self.shortcut.claims(self.url) or self.expect_100_continue:
+            return False
+        if self.cycle is not None and not self.cycle.response_complete:
+            return False
+        if parser.get_http_version() != "1.1" or not parser.should_keep_alive() or self.flow.write_paused:
+            return False
+        for name, value in self.headers:
+            if name == b"content-length":
+                return value.isdigit() and len(value) < 8 and int(value) <= _GATHERED
+        return False
