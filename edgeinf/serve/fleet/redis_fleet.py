@@ -40,17 +40,17 @@ def join_fleet(runtime: Runtime, *, host: str = "") -> list[Coroutine[Any, Any, 
         seen = None if config.cache.disk is None else config.cache.disk.path / "purges.seen"
         purges = RedisPurges(runtime, listening, runtime.peers, seen)
         runtime.peers = purges
-        beside.append(purges.keep())
+        beside += [purges.keep(), shared.link.keep()]
     if config.limits_shared is not None:
         there = config.limits_shared
         link = RedisLink(there.url, timeout_s=there.timeout, clock=runtime.clock)
-        node = host or f"{socket.gethostname()}:{os.getpid()}"
+        node = host or f"{socket.gethostname()}:{os.getpid()}:{os.urandom(4).hex()}"
         limiter = RedisLimiter(link, runtime.clock, runtime.limiter, node)
         link.on_change = lambda down: _note(
             runtime, "limits", f"{down}: limits hold at this node's share, one of {limiter.nodes}" if down else None
         )
         runtime.limiter = limiter
-        beside.append(limiter.keep())
+        beside += [limiter.keep(), link.keep()]
     return beside
 
 

@@ -9,6 +9,7 @@ whether it is back.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import random
 from collections.abc import Awaitable, Callable
@@ -31,6 +32,7 @@ _STRIKES = 3
 _CONNECTIONS = 32
 # A connection may take longer than a call: it is made once.
 _CONNECT_S = 1.0
+_LOOK_S = 0.5
 
 
 class RedisDown(Exception):
@@ -56,6 +58,7 @@ class RedisLink:
         self._strikes = 0
         self._rests_until = 0.0
         self._probing = False
+        self._closing: set[asyncio.Task[None]] = set()
 
     @property
     def place(self) -> str:
@@ -70,10 +73,8 @@ class RedisLink:
                 raise RedisDown(self.down)
             probing = self._probing = True
         try:
-            if self._client is None:
-                self._client = _open(self._url, self.timeout_s)
             async with asyncio.timeout(timeout_s or max(self.timeout_s, _CONNECT_S if probing else 0.0)):
-                result = await work(self._client)
+                result = await self._once_more(work)
         except Exception as error:
             raise self._failed(error) from None
         finally:
@@ -84,14 +85,46 @@ class RedisLink:
             self._say(None)
         return result
 
+    async def _once_more(self, work: Callable[[Any], Awaitable[T]]) -> T:
+        """Try again over new connections where an old one turns out to be dead, as after a restart."""
+        from redis import exceptions
+
+        fresh = self._client is None
+        try:
+            return await work(self._opened())
+        except (exceptions.ConnectionError, OSError):
+            self._drop()
+            if fresh:
+                raise
+            return await work(self._opened())
+
+    def _opened(self) -> Any:
+        if self._client is None:
+            self._client = _open(self._url, self.timeout_s)
+        return self._client
+
+    def _drop(self) -> None:
+        """Let go of every connection: where one is dead, the others are too."""
+        client, self._client = self._client, None
+        if client is not None:
+            task = asyncio.get_running_loop().create_task(_close(client))
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
+
+    async def keep(self) -> None:
+        """Find out whether it is there, also while nobody asks, for ever: who looks at the figures wants to know."""
+        while True:
+            await asyncio.sleep(_LOOK_S)
+            with contextlib.suppress(RedisDown):
+                await self.run(lambda client: client.ping())
+
     async def aclose(self) -> None:
         """Close every connection."""
         client, self._client = self._client, None
         if client is not None:
-            try:
-                await client.aclose()
-            except Exception:  # whatever state its connections are in, this process lets go of them
-                pass
+            await _close(client)
+        if self._closing:
+            await asyncio.wait(self._closing, timeout=1.0)
 
     def _say(self, down: str | None) -> None:
         before, self.down = self.down, down
@@ -117,6 +150,7 @@ class RedisLink:
             raise error
         said = f"redis at {self.place} cannot be used: {reason}"
         if self.down is not None or self._strikes >= _STRIKES:
+            self._drop()
             self._say(said)
             # All nodes see it fail at once; they must not all come back at once.
             self._rests_until = self._clock.monotonic() + _REST_S * random.uniform(0.75, 1.25)
@@ -133,6 +167,7 @@ def _open(url: str, timeout_s: float) -> Any:
 
     options: dict[str, Any] = {
         "socket_connect_timeout": _CONNECT_S,
+        "socket_timeout": None,  # each call has its own end; some wait for seconds
         "socket_keepalive": True,
         "retry": Retry(NoBackoff(), 0),
     }
@@ -158,6 +193,12 @@ def _open(url: str, timeout_s: float) -> Any:
     make: Any = Sentinel  # its constructor has no types
     sentinel = make(addresses, sentinel_kwargs={"socket_connect_timeout": _CONNECT_S}, **options)
     return sentinel.master_for(service or "mymaster", db=int(db or 0))
+
+
+async def _close(client: Any) -> None:
+    with contextlib.suppress(Exception):  # whatever state its connections are in, this process lets go of them
+        async with asyncio.timeout(1.0):
+            await client.aclose()
 
 
 def _address(place: str, port: int) -> tuple[str, int]:

@@ -24,7 +24,7 @@ _log = logging.getLogger("edgeinf.fleet")
 
 _STREAM = b"edgeinf:purges"
 _KEPT = 10_000
-_BLOCK_MS = 5000
+_BLOCK_MS = 2000
 _AGAIN_S = 1.0
 
 
@@ -56,6 +56,12 @@ class RedisPurges:
 
     async def keep(self) -> None:
         """Read what other nodes tell, and tell what could not be told, for ever."""
+        try:
+            await self._read_on()
+        finally:
+            await self._link.aclose()
+
+    async def _read_on(self) -> None:
         last = self._load()
         while True:
             try:
