@@ -32,7 +32,7 @@ __all__ = ["HUB", "Wan", "wan"]
 HUB = "hub"
 _TUN_REQUEST, _TUN_FLAGS = 0x400454CA, 0x0001 | 0x1000  # TUNSETIFF; IFF_TUN without packet information
 _PACKET = 65536
-_LIFE_S = 300.0
+_LIFE_S = float(os.environ.get("WAN_LIFE_S", "300"))  # longer for experiments that say so
 _SUBNET = 77
 _AWAKE_S = 0.0002  # a sleeping process wakes too late to be punctual, so the last moment is spent awake
 

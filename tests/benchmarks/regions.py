@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -125,6 +126,7 @@ class _Origins:
 
 def experiment(seconds: float, *, rate: float = 6.0, cooldown_s: float = 2.0, strategy: str = "latency") -> Report:
     """Run the experiment and return what happened; ``rate`` is calls per second and place."""
+    os.environ["WAN_LIFE_S"] = f"{seconds + 180:g}"
     with wan({**CLIENTS, **REGIONS}) as net, tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         origins = _Origins(net, folder)

@@ -20,6 +20,11 @@ from tests.serve.proxying import ask_chat, chat, data, messages, proxying, regio
 Make = Callable[..., Awaitable[MockOrigin]]
 DEAD = "http://127.0.0.1:9"  # the discard port: nothing listens
 MEMORY = Cache(disk=None, memory=Memory())
+CALLS: dict[str, tuple[str, dict[str, Any]]] = {
+    "chat": ("/v1/chat/completions", chat()),
+    "messages": ("/v1/messages", messages()),
+    "responses": ("/v1/responses", {"model": "m", "input": "hi", "store": False}),
+}
 
 
 @pytest.mark.parametrize("stream", [True, False], ids=["stream", "whole"])
@@ -27,13 +32,13 @@ MEMORY = Cache(disk=None, memory=Memory())
     "fault",
     ["429", "500", "503", "soft-error", "reset;after=0", "cut;at=headers", "truncate;after=1", "html;status=200"],
 )
-@pytest.mark.parametrize("dialect", ["chat", "messages"])
+@pytest.mark.parametrize("dialect", CALLS)
 async def test_what_fails_before_the_first_token_is_answered_by_the_next_region_unseen(
     make_origin: Make, dialect: str, fault: str, stream: bool
 ) -> None:
     a, b = await make_origin({"name": "a", "fault": fault}), await make_origin({"name": "b", "fixed_ids": True})
-    path = "/v1/chat/completions" if dialect == "chat" else "/v1/messages"
-    body = (chat if dialect == "chat" else messages)(stream=stream)
+    path, body = CALLS[dialect]
+    body = {**body, "stream": stream}
     async with proxying(region(b, "b")) as direct:
         expected = await direct.post(path, body)
     b.reset()
@@ -360,3 +365,38 @@ async def test_a_redirect_is_not_followed_and_no_credential_leaves(make_origin: 
         got = await proxy.post("/v1/chat/completions", chat(), authorization="Bearer k", x_api_key="k2")
     assert (got.status_code, got.json()["error"]["code"]) == (502, "origin_redirect")
     assert sink.count == 0
+
+
+@pytest.mark.parametrize("fault", ["slow-headers;by=60s", "stall;after=0", "stall;tokens=3"])
+@pytest.mark.parametrize("regions", [1, 2])
+async def test_a_client_that_leaves_closes_the_origins_connection_within_a_second(
+    make_origin: Make, fault: str, regions: int
+) -> None:
+    a, b = await make_origin({"fault": fault}), await make_origin()
+    async with proxying(*[region(a, "a"), region(b, "b")][:regions]) as proxy:
+        task = asyncio.create_task(ask_chat(proxy, stream=True))
+        await a.until_calls(1)
+        await asyncio.sleep(0.1)
+        task.cancel()
+        await a.until_idle(within_s=1.0)
+    assert a.calls[0].outcome == "disconnected"
+    assert b.count == 0
+
+
+async def test_a_cut_responses_stream_ends_with_the_error_its_sdk_raises_on(make_origin: Make) -> None:
+    a, b = await make_origin({"fault": "cut;tokens=3", "tpot": "10ms"}), await make_origin()
+    seen: list[str] = []
+
+    async def read(client: openai.AsyncOpenAI) -> None:
+        stream = await client.responses.create(model="m", input="hi", stream=True)
+        async for event in stream:
+            seen.append(event.type)
+
+    async with proxying(region(a, "a"), region(b, "b")) as proxy:
+        client = openai.AsyncOpenAI(base_url=f"{proxy.url}/v1", api_key="k", max_retries=0)
+        with pytest.raises(openai.APIError, match="region 'b' is next"):
+            await read(client)
+        await client.close()
+    assert "response.output_text.delta" in seen
+    assert "response.completed" not in seen
+    assert b.count == 0
