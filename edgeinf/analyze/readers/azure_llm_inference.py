@@ -22,6 +22,9 @@ class AzureLLMInference:
 
     def read_files(self, paths: Sequence[str]) -> Iterator[Record | Damaged | NotARequest]:
         for row in rows(paths):
+            if isinstance(row, Damaged):
+                yield row
+                continue
             at = instant(row.get("TIMESTAMP"))
             if at is None:
                 yield Damaged("no TIMESTAMP")

@@ -131,7 +131,10 @@ def sample_of(name: str, path: str) -> Sample:
     if start in (b"[", b"{"):
         return Sample(name=name, head=head, values=_document_values(path), document=True)
     row = head.split(b"\n", 1)[0].decode("utf-8", "replace").strip()
-    columns = next(csv.reader(io.StringIO(row)), []) if "," in row else []
+    try:
+        columns = next(csv.reader(io.StringIO(row)), []) if "," in row else []
+    except csv.Error:
+        columns = []
     return Sample(name=name, head=head, columns=frozenset(c.strip() for c in columns))
 
 

@@ -21,6 +21,9 @@ class BurstGPT:
 
     def read_files(self, paths: Sequence[str]) -> Iterator[Record | Damaged | NotARequest]:
         for row in rows(paths):
+            if isinstance(row, Damaged):
+                yield row
+                continue
             at, output = number(row.get("Timestamp")), count(row.get("Response tokens"))
             if at is None:
                 yield Damaged("no Timestamp")
