@@ -137,6 +137,10 @@ def _check(files: list[str] | None, options: object, *, online: bool) -> tuple[R
             from edgeinf.validate.online import with_online
 
             report = with_online(report, seen, options)
+        elif online:
+            output.note(
+                f"{report.name}: regions are not asked: " + ("it has errors" if seen else "it is another tool's")
+            )
         reports.append(report)
         inspections.append(seen)
     return Report(files=tuple(reports)), inspections

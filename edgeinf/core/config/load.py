@@ -10,7 +10,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edgeinf.core.config.diagnostic import Diagnostic, KeyPath, Site, dotted
+from edgeinf.core.config.diagnostic import Diagnostic, KeyPath, Site, Span, dotted
 from edgeinf.core.config.environ import overrides, place
 from edgeinf.core.config.schema import Config
 from edgeinf.core.config.unbuilt import UNBUILT
@@ -193,8 +193,13 @@ def _empties(source: Source) -> list[Diagnostic]:
             help="write null if that is meant",
         )
         for path, raw in source.raws.items()
-        if raw.plain and raw.text == "" and path in source.sites
+        if raw.plain and raw.text == "" and path in source.sites and _is_kept(path)
     ]
+
+
+def _is_kept(path: KeyPath) -> bool:
+    """Return whether the path is one of the tree: what a merge or a second key of one name held is not."""
+    return not any(isinstance(part, str) and part.startswith(("\0", "<<")) for part in path)
 
 
 def _lay_over(
@@ -233,7 +238,8 @@ def _unbuilt(tree: Mapping[str, Any]) -> list[tuple[KeyPath, str]]:
     for entry, words in UNBUILT.items():
         pattern, _, value = entry.partition("=")
         for path, at in _matching(tree, pattern.split("."), ()):
-            if not value or str(at) == value or (isinstance(at, list) and value in at):
+            written = str(at).lower() if isinstance(at, bool) else str(at)
+            if not value or written == value or (isinstance(at, list) and value in at):
                 found.append((path, words))
     return found
 
@@ -258,7 +264,13 @@ def _without_shadows(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
 
 
 def _ordered(diagnostics: list[Diagnostic] | tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
-    return tuple(sorted(diagnostics, key=lambda d: d.order))
+    """Return findings by position; what an alias repeats elsewhere is one fault, where it is written."""
+    first: dict[tuple[str, Span], KeyPath] = {}
+    kept = []
+    for d in diagnostics:
+        if d.span is None or first.setdefault((d.code, d.span), d.path) == d.path:
+            kept.append(d)
+    return tuple(sorted(kept, key=lambda d: d.order))
 
 
 def _refusal(seen: Inspection, file: Path | None) -> ConfigError:

@@ -7,7 +7,7 @@ import pytest
 from edgeinf.core.config.load import find, load
 from edgeinf.core.config.schema import Config
 from edgeinf.core.errors import ConfigError, UsageError
-from tests.core.config.kit import codes, look
+from tests.core.config.kit import codes, look, spots
 
 
 @pytest.fixture
@@ -86,6 +86,20 @@ def test_what_is_silently_off_is_said(text: str, expected: list[str], tmp_path: 
     seen = look(text, tmp_path)
     assert codes(seen) == expected
     assert seen.config is not None
+
+
+def test_a_fault_under_an_anchor_is_one_fault_however_often_it_is_used(tmp_path: Path) -> None:
+    text = "regions:\n- {name: a, url: https://a.example, timeouts: &t {totl: 5s}}\n"
+    text += "- {name: b, url: https://b.example, timeouts: *t}\n- {name: c, url: https://c.example, timeouts: *t}\n"
+    assert spots(look(text, tmp_path)) == [("E104", 2, 51)]
+
+
+def test_two_keys_that_are_missing_are_two_faults(tmp_path: Path) -> None:
+    assert spots(look("regions:\n- {serves: [openai]}\n", tmp_path)) == [("E105", 2, 3), ("E105", 2, 3)]
+
+
+def test_a_second_key_of_one_name_without_a_value_is_one_fault(tmp_path: Path) -> None:
+    assert spots(look("auth: null\nauth:\n", tmp_path)) == [("E003", 2, 1)]
 
 
 def test_an_error_hides_the_warning_about_the_same_value(tmp_path: Path) -> None:

@@ -8,7 +8,11 @@ from edgeinf.core.config import load, unbuilt
 from edgeinf.core.errors import ConfigError
 from tests.core.config.kit import look
 
-TEXT = "cache: {level: masked, mask: [uuids, timestamps]}\nregions: [{name: a, url: http://h.example, load: {metrics: http://h.example/m}}]\n"
+TEXT = """\
+cache: {level: masked, mask: [uuids, timestamps]}
+regions: [{name: a, url: http://h.example, load: {metrics: http://h.example/m}}]
+dashboard: {enabled: false}
+"""
 
 
 @pytest.mark.parametrize(
@@ -21,6 +25,8 @@ TEXT = "cache: {level: masked, mask: [uuids, timestamps]}\nregions: [{name: a, u
         ("cache.level=loose", None),
         ("regions.*.load", (2, 44)),
         ("routing.hedge", None),
+        ("dashboard.enabled=false", (3, 13)),
+        ("dashboard.enabled=true", None),
     ],
 )
 def test_a_name_in_the_table_is_refused_where_it_is_written(
