@@ -11,7 +11,7 @@ from datetime import date
 from pathlib import Path
 
 from edgeinf.core.config.diagnostic import Diagnostic
-from edgeinf.core.config.load import Inspection, inspect
+from edgeinf.core.config.load import Inspection, inspect, ordered
 from edgeinf.core.config.rule import run
 from edgeinf.core.config.source import Source, read_source
 from edgeinf.core.errors import UsageError
@@ -73,7 +73,7 @@ def full(data: bytes | str, name: str, *, base: Path, options: Options) -> Inspe
     warnings = run(WARNINGS, seen.facts)
     wrong = {d.path for d in seen.errors}
     added = [d for d in warnings if d.path not in wrong]
-    together = tuple(sorted([*seen.diagnostics, *added], key=lambda d: d.order))
+    together = ordered([*seen.diagnostics, *added])
     return Inspection(
         config=seen.config,
         diagnostics=together,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from edgeinf.core.config.rule import Facts
     from edgeinf.core.config.source import Source
 
-__all__ = ["NAMES", "Inspection", "find", "inspect", "load"]
+__all__ = ["NAMES", "Inspection", "find", "inspect", "load", "ordered"]
 
 NAMES = ("edgeinf.yaml", "edgeinf.yml", ".edgeinf.yaml")
 _SHOWN = 10
@@ -134,7 +134,7 @@ def inspect(
 
     source = read_source(data, name)
     if source.broken:
-        return Inspection(config=None, diagnostics=_ordered(source.faults), source=source)
+        return Inspection(config=None, diagnostics=ordered(source.faults), source=source)
     made = interpolate(source, env)
     tree, origins = made.tree, dict[KeyPath, str]()
     misplaced = _lay_over(tree, env or {}, flags or {}, origins)
@@ -167,7 +167,7 @@ def inspect(
         diagnostics.extend(run(ERRORS, facts))
     return Inspection(
         config=checked.config if not checked.removed else None,
-        diagnostics=_ordered(_without_shadows(diagnostics)),
+        diagnostics=ordered(_without_shadows(diagnostics)),
         source=source,
         facts=facts if checked.config is not None else None,
         tree=tree,
@@ -263,7 +263,7 @@ def _without_shadows(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
     return [d for d in diagnostics if d.severity == "error" or d.path not in wrong]
 
 
-def _ordered(diagnostics: list[Diagnostic] | tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
+def ordered(diagnostics: list[Diagnostic] | tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
     """Return findings by position; what an alias repeats elsewhere is one fault, where it is written."""
     first: dict[tuple[str, Span], KeyPath] = {}
     kept = []
