@@ -58,5 +58,15 @@ class StreamRenderer:
             return b"".join(map(sse.encode, edited))
         if not self._dialect.renders(self._call, piece):
             return piece
+        if b"\r" in piece:
+            return self._rendered(piece)
+        # Most events of a piece need no change, and those pass as they are.
+        texts = piece.split(b"\n\n")
+        renders, call = self._dialect.renders, self._call
+        return b"".join(
+            self._rendered(text + b"\n\n") if renders(call, text) else text + b"\n\n" for text in texts[:-1]
+        ) + (texts[-1] and self._rendered(texts[-1]))
+
+    def _rendered(self, piece: bytes) -> bytes:
         rendered = (self._dialect.render_event(self._call, event) for event in sse.decode_all(piece))
         return b"".join(sse.encode(event) for event in rendered if event is not None)

@@ -13,6 +13,10 @@ from edgeinf.core.wire.sse import DONE, Event
 __all__ = ["judge_choices", "render_chunk", "renders_chunk", "with_usage"]
 
 
+# How servers end a chunk without usage once it was asked for.
+_NO_USAGE = b',"usage":null}'
+
+
 def _wants_usage(call: Call) -> bool:
     return as_object(call.body.get("stream_options")).get("include_usage") is True
 
@@ -54,8 +58,12 @@ def renders_chunk(call: Call, chunk: bytes) -> bool:
 
 def render_chunk(call: Call, event: Event) -> Event | None:
     """Return a chunk without padding, and without usage where the asker did not ask for it."""
-    if not renders_chunk(call, event.data) or event.data.startswith(DONE):
+    data = event.data
+    if not renders_chunk(call, data) or data.startswith(DONE):
         return event
+    if data.endswith(_NO_USAGE) and data.count(b'"usage"') == 1 and b'"obfuscation"' not in data:
+        # The last member before the last brace is the chunk's own, so it can be cut without parsing.
+        return Event(event.name, data[: -len(_NO_USAGE)] + b"}")
     try:
         chunk = msgspec.json.decode(event.data)
     except msgspec.DecodeError:
