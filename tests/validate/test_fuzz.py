@@ -178,8 +178,10 @@ def test_a_secret_in_the_wrong_field_is_not_shown_either() -> None:
         b"regions: [{name: '${US_KEY}', url: 'http://${US_KEY}.example.com/v1/', headers: {X-Team: '${US_KEY}'}}]\n"
     )
     twice = regions.replace(b"}]\n", b"}, {name: '${US_KEY}', url: 'http://b/v1'}]\n")
+    doubled = b"regions: [{name: a, url: 'http://h.example/${US_KEY}/v1/chat/completions'}]\n"
     for data in (
         regions,
+        doubled,
         twice,
         b"listen: {host: '${US_KEY}'}",
         b"models: [{name: '${US_KEY}', fallback: ['${US_KEY}']}]",

@@ -222,7 +222,7 @@ def _masked(message: str, value: object, origin: Touched | None) -> str:
     for shown in (repr(value), json.dumps(value, ensure_ascii=False), str(value)):
         if len(shown) > 1:
             message = message.replace(shown, origin.raw)
-    return message
+    return origin.hide(message)
 
 
 def _unknown_key(path: KeyPath, tree: dict[str, Any]) -> Fault:

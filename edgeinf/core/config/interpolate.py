@@ -23,6 +23,7 @@ __all__ = ["Interpolated", "Touched", "interpolate", "read_env_file"]
 _OPEN = re.compile(r"\$\$\{|\$\{")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MAX_NESTING = 8
+_LEAST_HIDDEN = 4  # a shorter value is no secret, and would be found in any word
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +33,18 @@ class Touched:
     raw: str
     plain: bool
     names: tuple[str, ...]
-    text: str | None
+    text: str | None = field(repr=False)
     defaulted: bool
+    values: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+
+    def hide(self, message: str) -> str:
+        """Return ``message`` with variables as they are written: what they hold may be a secret, whatever the field."""
+        if self.text and len(self.text) >= _LEAST_HIDDEN:
+            message = message.replace(self.text, self.raw)
+        for name, value in self.values:
+            if len(value) >= _LEAST_HIDDEN:
+                message = message.replace(value, f"${{{name}}}")
+        return message
 
 
 @dataclass(slots=True)
@@ -79,7 +90,9 @@ def interpolate(source: Source, env: Mapping[str, str] | None) -> Interpolated:
         if not reader.names and fault is None:
             _set(result.tree, path, value if not raw.plain else text)
             continue
-        result.touched[path] = Touched(raw.text, raw.plain, tuple(reader.names), text, reader.defaulted)
+        result.touched[path] = Touched(
+            raw.text, raw.plain, tuple(reader.names), text, reader.defaulted, tuple(reader.found.items())
+        )
         _set(result.tree, path, value)
         if fault is not None:
             code, message, help = fault
@@ -107,6 +120,7 @@ class _Reader:
     def __init__(self, env: Mapping[str, str] | None) -> None:
         self._env = env
         self.names: list[str] = []
+        self.found: dict[str, str] = {}
         self.defaulted = False
 
     def expand(self, text: str, depth: int = 0) -> str:
@@ -141,6 +155,7 @@ class _Reader:
         if found is not None and not (found == "" and operator[:1] == ":"):
             if any("\ud800" <= c <= "\udfff" for c in found) or "\0" in found:
                 raise _Malformed(f"the variable {name[0]} is not UTF-8 text")
+            self.found[name[0]] = found
             return found
         if operator.endswith("-"):
             self.defaulted = True

@@ -152,10 +152,9 @@ def locate(code: str, severity: Severity, finding: Finding, facts: Facts) -> Dia
 
 
 def _unfilled(text: str, facts: Facts) -> str:
-    """Show variables as they are written: what they hold may be a secret, whatever the field."""
+    """Show variables as they are written, in whatever field they stand."""
     for touched in facts.touched.values():
-        if touched.text and len(touched.text) > 3 and touched.text in text:
-            text = text.replace(touched.text, touched.raw)
+        text = touched.hide(text)
     return text
 
 
