@@ -14,6 +14,7 @@ from edgeinf.serve.admission import admit
 from edgeinf.serve.exchange import ClientGone, Exchange
 from edgeinf.serve.fleet.purge import apply_purge, read_purge
 from edgeinf.serve.observe.access import require_private
+from edgeinf.serve.observe.asked import explain_body
 from edgeinf.serve.observe.gather import gather
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ def is_operators(path: str) -> bool:
 async def answer_operator(x: Exchange, runtime: Runtime) -> None:
     """Answer an operator's path. Raise CallError where it may not be seen or does not exist."""
     method, handler, open_page = _PATHS.get(x.path, ("GET", None, False))
+    if x.method == "POST" and x.path == _EXPLAIN:
+        method, handler = "POST", _explain_body
     config = runtime.generation.config
     # The page itself holds no figure: it asks for the admin key where one is needed.
     if open_page and config.auth is not None and config.auth.admin is not None:
@@ -118,11 +121,21 @@ async def _explain(x: Exchange, runtime: Runtime) -> None:
     await _send(x, document)
 
 
-async def _purge(x: Exchange, runtime: Runtime) -> None:
+async def _explain_body(x: Exchange, runtime: Runtime) -> None:
+    _require_json(x)
+    raw = await _body(x)
+    await _send(x, explain_body(raw, (await gather(runtime, rows=True)).rows, runtime))
+
+
+def _require_json(x: Exchange) -> None:
     content_type = (x.header(b"content-type") or "").split(";")[0].strip().lower()
     if content_type != "application/json":
         # A form on another site cannot send this type without asking first (CORS), whatever the browser's age.
         raise CallError("the content type is not application/json", status=415, code="unsupported_media_type")
+
+
+async def _purge(x: Exchange, runtime: Runtime) -> None:
+    _require_json(x)
     purge = read_purge(await _body(x))
     gone = await apply_purge(runtime.tiers, purge)
     elsewhere = await runtime.peers.purge(purge)
