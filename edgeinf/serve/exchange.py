@@ -54,6 +54,7 @@ class Exchange:
     __slots__ = (
         "_receive",
         "_send",
+        "added",
         "address",
         "answered_by",
         "attempts",
@@ -146,6 +147,7 @@ class Exchange:
         self.stale: Entry | None = None
         self.parts: Parts | None = None  # what became of each Key, where the call has many
         self.hits = 0  # how many of its Keys were found
+        self.added = 0  # bytes that rules added to the prompt
         self.rewritten = False  # the effective body is not the one that came
         self.prompt: str | None = None  # the version of what was added to the prompt
         self.charges: list[tuple[Charge, Term]] = []

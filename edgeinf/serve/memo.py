@@ -36,6 +36,7 @@ class Remembered(msgspec.Struct, frozen=True):
     scope: Scope
     rewritten: bool = False
     prompt: str | None = None
+    added: int = 0
     guard: tuple[str, ...] = ()
     refused: CallError | None = None  # the guard let nothing of it pass
     names: tuple[str, ...] = ()  # the forms' names in events

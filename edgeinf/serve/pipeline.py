@@ -84,7 +84,7 @@ def recall(x: Exchange, runtime: Runtime) -> bool:
         return False
     x.call, x.controls, x.level = known.call, known.controls, known.level
     x.forms, x.keys, x.bypass, x.scope = known.forms, known.keys, known.bypass, known.scope
-    x.rewritten, x.prompt = known.rewritten, known.prompt
+    x.rewritten, x.prompt, x.added = known.rewritten, known.prompt, known.added
     x.names, x.variant = known.names, known.variant
     permit_model(x, known.call.model)
     if known.guard:
@@ -137,6 +137,7 @@ def remember(x: Exchange, runtime: Runtime, refused: CallError | None = None) ->
         x.scope,
         x.rewritten,
         x.prompt,
+        x.added,
         tuple(x.guard or ()),
         refused,
         x.names,

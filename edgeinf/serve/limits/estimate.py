@@ -12,11 +12,12 @@ import hashlib
 from edgeinf.core import tokens
 from edgeinf.core.call import Call, Usage
 from edgeinf.core.eviction import LruTtl
+from edgeinf.serve.exchange import Exchange
 
 __all__ = ["Estimator", "input_bound"]
 
-# What frames each message, more than any published template takes.
-_PER_MESSAGE = 8
+# What frames a call, more than any published template takes.
+_PER_CALL = 16
 # What is reserved for an answer that nothing bounds, until this process has seen some from the model.
 _UNBOUNDED_OUTPUT = 512
 _SHARE_OF_NEW = 0.1
@@ -24,11 +25,13 @@ _MODELS = 1024
 _COUNTS = 20_000
 
 
-def input_bound(call: Call) -> int:
-    """Return a number of input tokens that the call does not exceed, images and audio left out."""
-    messages = call.body.get("messages") or call.body.get("input")
-    framed = len(messages) if isinstance(messages, list) else 1
-    return sum(map(tokens.upper_bound, tokens.prompt_texts(call))) + _PER_MESSAGE * (framed + 1)
+def input_bound(x: Exchange) -> int:
+    """Return a number of input tokens that the call does not exceed, images and audio left out.
+
+    The JSON that came is never shorter than the texts in it, and brackets, names and quotes are more than what frames
+    a message for the model.
+    """
+    return len(x.raw) + x.added + _PER_CALL
 
 
 class Estimator:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 from edgeinf.core.errors import CallError
 from edgeinf.core.units import format_duration
@@ -80,6 +81,7 @@ def refusal(charges: Sequence[Charge], taken: Taken, caller: str) -> CallError:
     )
 
 
+@lru_cache(maxsize=1024)
 def _plain(name: str) -> str:
     return "".join(c if " " <= c <= "~" and c not in '"\\' else "?" for c in name)
 

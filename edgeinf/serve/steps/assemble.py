@@ -11,6 +11,10 @@ from edgeinf.serve.exchange import Exchange
 __all__ = ["assemble"]
 
 
+# What frames a message that is added, in tokens, at the most.
+_FRAME = 8
+
+
 async def assemble(x: Exchange, assembler: Assembler) -> None:
     """Add to the call what its rules say, the first rule outermost. Raise CallError 400 where that cannot be."""
     assert x.call is not None
@@ -32,4 +36,5 @@ async def assemble(x: Exchange, assembler: Assembler) -> None:
     body = add_messages(x.call.dialect, x.call.body, before, after)
     x.call = msgspec.structs.replace(x.call, body=body)
     x.rewritten = True
+    x.added = sum(len(text.encode()) + _FRAME for _, text in (*before, *after))
     x.prompt = digest([*before, *after])

@@ -32,7 +32,7 @@ class GuardRules:
 async def guard_call(x: Exchange, rules: GuardRules, estimator: Estimator) -> None:
     """Check the call as its client sent it and redact it. Raise CallError 400 where it is blocked."""
     assert x.call is not None
-    if rules.max_input_tokens is not None and input_bound(x.call) > rules.max_input_tokens:
+    if rules.max_input_tokens is not None and input_bound(x) > rules.max_input_tokens:
         counted = await estimator.exact_input(x.call)
         if counted > rules.max_input_tokens:
             x.guard = [*(x.guard or ()), "blocked max_input_tokens"]

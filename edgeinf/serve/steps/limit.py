@@ -74,7 +74,7 @@ async def _take(x: Exchange, held: list[Term], runtime: Runtime) -> tuple[list[C
         return charges, await runtime.limiter.take(x.id, charges)
     assert x.call is not None
     estimator = runtime.estimator
-    x.reserved = Usage(input_tokens=input_bound(x.call), output_tokens=round(estimator.output(x.call)))
+    x.reserved = Usage(input_tokens=input_bound(x), output_tokens=round(estimator.output(x.call)))
     charges = await _charges(x, x.call, held, runtime)
     if any(
         runtime.limiter.spare(charge) - charge.cost / charge.capacity < _FAR

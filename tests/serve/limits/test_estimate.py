@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeinf.core import tokens
 from edgeinf.core.call import Call, Usage
+from edgeinf.serve.exchange import Exchange
 from edgeinf.serve.limits.estimate import Estimator, input_bound
 
 
@@ -25,9 +30,14 @@ def call(*texts: str, limit: int | None = None, choices: int = 1) -> Call:
 
 
 @settings(max_examples=60, deadline=None)
-@given(texts=st.lists(st.text(max_size=80), min_size=1, max_size=5))
+@given(texts=st.lists(st.text(st.characters(codec="utf-8"), max_size=80), min_size=1, max_size=5))
 def test_the_bound_is_never_below_the_count(texts: list[str]) -> None:
-    assert input_bound(call(*texts)) >= tokens.count_call(call(*texts)).tokens
+    asked = call(*texts)
+    nothing: Any = None
+    x = Exchange("POST", asked.path, "", {}, "", nothing, nothing)
+    for raw in (msgspec.json.encode(asked.body), json.dumps(asked.body).encode()):
+        x.raw = raw
+        assert input_bound(x) >= tokens.count_call(asked).tokens
 
 
 async def test_a_count_is_the_count_and_is_made_once() -> None:
