@@ -171,7 +171,9 @@ def _print_effective(report: Report, inspections: list[Inspection | None]) -> No
     from edgeinf.validate.render import text
 
     for file, seen in zip(report.files, inspections, strict=True):
-        if seen is not None and seen.config is not None and not seen.errors:
+        if seen is None:
+            output.note(f"{file.name}: another tool's config; only ours can be printed")
+        elif seen.config is not None and not seen.errors:
             sys.stdout.write(effective(seen))
         else:
             sys.stderr.write(text.render(report, colour=output.colour_wanted(sys.stderr)))
