@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -73,9 +74,45 @@ def document(a: Analysis) -> dict[str, Any]:
         "whatif": _whatif(a, absent),
         "warnings": a.warnings,
         "denominators": DENOMINATORS,
-        "absent": absent,
     }
-    return found
+    for path in _nulls(found):
+        if not any(path == known or path.startswith(f"{known}.") for known in absent):
+            absent[path] = _why(a, path)
+    return {**found, "absent": absent}
+
+
+def _nulls(value: Any, path: str = "") -> Iterator[str]:
+    """Yield the path of each null outside lists."""
+    if value is None:
+        yield path
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _nulls(inner, f"{path}.{key}" if path else key)
+
+
+def _why(a: Analysis, path: str) -> str:
+    """Return why something is null, where nothing more particular was said."""
+    log = a.log
+    if path == "default.ttl_s":
+        return "endless"
+    if not log.has_content and path.split(".")[0] in ("default", "curves", "segments", "repeats", "eligible", "misses"):
+        return _no_level(a)
+    if path.startswith("curves.entries_for_ceiling"):
+        return "nothing repeats at this level"
+    if path.startswith(("curves.", "input.")) or path in (
+        "whatif.before.peak_concurrency",
+        "whatif.after.peak_concurrency",
+    ):
+        return "no times in the log" if log.at is None else "no latencies in the log"
+    if path.startswith("prefix."):
+        return "the log does not count cached tokens" if "observed" in path else "no token counts in the log"
+    if path.startswith("eligible."):
+        return "the log has no prompts"
+    if path.endswith("usd_month"):
+        return "no costs, or no rate of requests to extend them to a month"
+    if path.startswith("whatif."):
+        return "no latencies in the log" if log.latency is None else "the log does not say"
+    return "the log does not say"
 
 
 def _finite(value: float | None) -> float | None:

@@ -1,0 +1,62 @@
+"""What a request is to the cache: its keys, and what it asks apart from everything volatile."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from edgeinf.analyze.interpret import Interpreter, skeleton
+from edgeinf.analyze.record import Record, call_of
+from edgeinf.core.cacheable import CachePolicy
+from edgeinf.core.dialects import by_name
+from edgeinf.core.key import canonical_forms, spread
+from edgeinf.core.normalize.levels import LEVELS
+from tests.analyze.making import ask
+
+
+def _record(question: str = "What is it?", **fields: object) -> Record:
+    return Record(request=json.dumps(ask(question, **fields)["request"]).encode())  # type: ignore[arg-type]
+
+
+def _interpreter() -> Interpreter:
+    return Interpreter(CachePolicy(), tuple(LEVELS))
+
+
+def test_keys_are_those_of_the_core_at_every_level() -> None:
+    record = _record("What  is it? ", system="Now: 2026-11-01 10:00\nYou help.")
+    call = call_of(record)
+    assert call is not None
+    wanted = [
+        (int.from_bytes(spread(canonical_forms(call, by_name(call.dialect), level)[0])[:8], "big"),)
+        for level in LEVELS.values()
+    ]
+    assert list(_interpreter().meaning(record).keys) == wanted
+
+
+def test_a_body_seen_before_means_the_same() -> None:
+    interpreter = _interpreter()
+    first = interpreter.meaning(_record())
+    assert interpreter.meaning(_record()) is first
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [b'{"model": "m", "model": "n", "messages": []}', b'{"model": "m", "messages": 1}', b'{"messages": []}'],
+    ids=["a key twice", "no list", "no model"],
+)
+def test_what_serve_refuses_is_not_eligible(request_: bytes) -> None:
+    assert str(_interpreter().meaning(Record(request=request_)).reason).startswith("refused")
+
+
+def test_questions_that_differ_in_what_is_volatile_have_one_skeleton() -> None:
+    assert skeleton("Order 4711: WHERE is it?!") == skeleton("order 12: where is it")
+    assert skeleton("where is it") != skeleton("when is it")
+
+
+@pytest.mark.parametrize("span", ["At 10:00.", "It is 2026-11-01.", "Ticket 99."])
+def test_surroundings_that_differ_in_digits_are_the_same(span: str) -> None:
+    system = "You help customers. Be kind. {} Answer briefly. Never lie. Stay calm."
+    one = _interpreter().meaning(_record(system=system.format(span)))
+    other = _interpreter().meaning(_record(system=system.format("At 11:59.")))
+    assert one.question == other.question

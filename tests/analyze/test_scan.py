@@ -1,0 +1,33 @@
+"""One process or several, one chunk or many: the same columns."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from edgeinf.analyze import scan
+from edgeinf.analyze.log import gather
+from edgeinf.analyze.source import open_sources
+from edgeinf.analyze.synthetic import LogPlan, write_log
+from edgeinf.core.normalize.levels import LEVELS
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_workers_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int) -> None:
+    monkeypatch.setattr(scan, "_PARALLEL_BYTES", 0)
+    monkeypatch.setattr("edgeinf.analyze.source.chunks.__defaults__", (50_000,))
+    path = tmp_path / "log.jsonl"
+    with path.open("wb") as file:
+        planted = write_log(LogPlan(requests=500, damage=0.02), file)
+    read: list[int] = []
+    with ExitStack() as stack:
+        sources = open_sources([str(path)], stack)
+        plan = scan.ScanPlan(sources=sources, format="edgeinf-generic", levels=tuple(LEVELS))
+        log = gather(plan, scan.batches(plan, workers=workers, progress=read.append))
+    assert (log.rows, log.damaged) == (500, planted.damaged)
+    assert len({int(k) for k in log.keys["safe"]}) <= 500
+    assert log.at is not None
+    assert bool((log.at[1:] >= log.at[:-1]).all())
+    assert read[-1] == sources.size
