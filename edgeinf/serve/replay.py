@@ -13,7 +13,7 @@ from edgeinf.serve.flight import Flight
 from edgeinf.serve.rendering import events_for, whole_for
 from edgeinf.serve.responses import error_answer, hit_headers
 from edgeinf.serve.runtime import Runtime
-from edgeinf.serve.steps.relay import AttemptFailed
+from edgeinf.serve.steps.failing import AttemptFailed
 
 __all__ = ["hit_head", "send_error", "send_hit", "shown_already", "stale_into"]
 

@@ -1,7 +1,9 @@
 """How fast a region is: a peak-sensitive average of its times, how often it fails, and the quantiles of late.
 
-Peak EWMA after Finagle's load balancer: a slower sample counts in full at once, faster ones bring the average down
-with time, so that a region that stalls is noticed on its first late answer.
+Peak EWMA after Finagle's load balancer: a slower sample counts at once, faster ones bring the average down, so that a
+region that stalls is noticed on its first late answer; or before it, since a call that waits already is a measurement.
+A peak that nothing confirms fades towards the median of the latest samples, or else a region that had one freak would
+have to wait for a call that explores.
 """
 
 from __future__ import annotations
@@ -18,18 +20,21 @@ _FAIL_TAU_S = 6.0
 # A sample counts at least so much, so that under few calls the average still follows.
 _MIN_WEIGHT = 0.05
 _RECENT = 256
+_LATEST = 15
 _FAIL_WEIGHT = 0.2
 
 
 class Latency:
     """The times to the first token (or to the whole answer) of one kind of call at one region, in seconds."""
 
-    __slots__ = ("_recent", "at", "ewma_s")
+    __slots__ = ("_median_s", "_recent", "_waiting", "at", "ewma_s")
 
     def __init__(self) -> None:
         self.ewma_s: float | None = None
         self.at = -math.inf
         self._recent: deque[float] = deque(maxlen=_RECENT)
+        self._median_s = 0.0
+        self._waiting: dict[object, float] = {}
 
     def observe(self, seconds: float, now: float) -> None:
         """Take one measurement."""
@@ -43,6 +48,28 @@ class Latency:
             weight = max(_MIN_WEIGHT, 1.0 - math.exp(-(now - self.at) / _TAU_S))
             self.ewma_s += weight * (seconds - self.ewma_s)
         self.at = now
+        latest = sorted(list(self._recent)[-_LATEST:])
+        self._median_s = latest[len(latest) // 2]
+
+    def set_out(self, call: object, now: float) -> None:
+        """Take note that a call waits for its first token."""
+        self._waiting[call] = now
+
+    def settle(self, call: object) -> None:
+        """The call waits no more."""
+        self._waiting.pop(call, None)
+
+    def expected_s(self, now: float) -> float | None:
+        """Return what a call sent now may expect; None where nothing is known."""
+        if self.ewma_s is None:
+            return None
+        expected_s = self.ewma_s
+        if expected_s > self._median_s:
+            expected_s = self._median_s + (expected_s - self._median_s) * math.exp(-max(0.0, now - self.at) / _TAU_S)
+        if self._waiting:
+            oldest = next(iter(self._waiting.values()))
+            expected_s = max(expected_s, now - oldest)
+        return expected_s
 
     def quantile_s(self, q: float, *, at_least: int = 20) -> float | None:
         """Return a quantile of the latest measurements, None while there are too few."""

@@ -92,6 +92,12 @@ class Picked(msgspec.Struct):
     state: RegionState
     trial: bool = False
 
+    @property
+    def roomy(self) -> bool:
+        """Return whether another call may go there now."""
+        limit = self.target.origin.max_concurrency
+        return limit is None or self.state.in_flight < limit
+
 
 class Full(msgspec.Struct):
     """Every region that may be asked is at its ``max_concurrency``."""
@@ -142,13 +148,14 @@ class Regions:
     def pick(self, targets: Sequence[Target], ask: Ask) -> Picked | Full | Refused | None:
         """Return where a call goes; None if the strategy never chooses any of these."""
         now = self.clock.monotonic()
-        fit: list[Target] = []
-        later: list[Target] = []  # they would rather be left alone for a moment
-        due: list[Target] = []
-        broken: list[Target] = []
+        fit: list[Picked] = []
+        later: list[Picked] = []  # they would rather be left alone for a moment
+        due: list[Picked] = []
+        broken: list[Picked] = []
         rests: list[Rest] = []
         for target in targets:
-            health = self.state(target.origin).health
+            one = Picked(target, self.state(target.origin))
+            health = one.state.health
             health.policy = ask.routing.health
             rest = health.resting(now, target.sent, rest_name(target.origin, ask.credential))
             if rest is not None and rest.firm:
@@ -156,73 +163,42 @@ class Regions:
                 continue
             state = health.state(now)
             if state == CLOSED:
-                (fit if rest is None else later).append(target)
+                (fit if rest is None else later).append(one)
             else:
-                (due if state == DUE else broken).append(target)
+                (due if state == DUE else broken).append(one)
         usable = fit or later
-        for target in due if usable else ():
-            if self._room(target):
-                state_ = self.state(target.origin)
-                state_.health.begin_trial(now)
-                return Picked(target, state_, trial=True)
+        for one in due if usable else ():
+            if one.roomy:
+                one.state.health.begin_trial(now)
+                one.trial = True
+                return one
         if not usable:
             if not due and not broken:
                 soonest = min(rests, key=lambda rest: rest.until)
                 return Refused(soonest.status, max(0.0, soonest.until - now))
             # All are open by errors: some answer still is better than none, so the least bad takes all.
-            usable = [min((*due, *broken), key=lambda t: self._badness(t, now))]
+            usable = [min((*due, *broken), key=lambda one: _badness(one.state.health, now))]
         elif len(usable) > 1:
-            usable = [t for t in usable if self._admits(t, now)] or usable
-        roomy = [target for target in usable if self._room(target)]
+            usable = [one for one in usable if self._admits(one.state.health, now)] or usable
+        roomy = [one for one in usable if one.roomy]
         if not roomy:
-            return Full(usable)
+            return Full([one.target for one in usable])
         return self._choose(roomy, ask, now)
 
-    def _choose(self, targets: list[Target], ask: Ask, now: float) -> Picked | None:
-        if len(targets) == 1:
-            only = targets[0]
-            if ask.routing.strategy == "weighted" and not only.origin.weight:
-                return None
-            return Picked(only, self.state(only.origin))
-        by_name = {target.origin.name: target for target in targets}
-        stats = {name: self._stats(target, ask, now) for name, target in by_name.items()}
+    def _choose(self, ones: list[Picked], ask: Ask, now: float) -> Picked | None:
+        if len(ones) == 1:
+            weightless = ask.routing.strategy == "weighted" and not ones[0].target.origin.weight
+            return None if weightless else ones[0]
+        by_name = {one.target.origin.name: one for one in ones}
+        stats = {name: _stats(one, ask, now) for name, one in by_name.items()}
         name = STRATEGIES[ask.routing.strategy](list(by_name), stats, self.rng)
-        if name is None:
-            return None
-        return Picked(by_name[name], self.state(by_name[name].origin))
+        return None if name is None else by_name[name]
 
-    def _stats(self, target: Target, ask: Ask, now: float) -> Stats:
-        origin, state = target.origin, self.state(target.origin)
-        latency = state.latencies.get((target.model, ask.stream))
-        figures = state.figures
-        return Stats(
-            latency_s=None if latency is None else latency.ewma_s,
-            age_s=1e9 if latency is None else now - latency.at,
-            fail_ratio=state.failures.ratio(now),
-            waste_s=state.failures.waste_s,
-            in_flight=state.in_flight,
-            limit=origin.max_concurrency,
-            running=None if figures is None else figures.running,
-            waiting=None if figures is None else figures.waiting,
-            fill=None if figures is None else figures.fill,
-            weight=origin.weight,
-            priority=origin.priority,
-            distance_km=None if ask.place is None or origin.place is None else distance_km(ask.place, origin.place),
-        )
-
-    def _badness(self, target: Target, now: float) -> tuple[float, float]:
-        health = self.state(target.origin).health
-        return health.error_ratio(now), health.open_until or 0.0
-
-    def _admits(self, target: Target, now: float) -> bool:
-        share = self.state(target.origin).health.share(now)
+    def _admits(self, health: Health, now: float) -> bool:
+        share = health.share(now)
         return share >= 1.0 or self.rng.random() < share
 
     # --- room ---
-
-    def _room(self, target: Target) -> bool:
-        limit = target.origin.max_concurrency
-        return limit is None or self.state(target.origin).in_flight < limit
 
     def enter(self, target: Target) -> None:
         """Take a place in a region."""
@@ -295,3 +271,27 @@ class Regions:
 def rest_name(origin: Origin, credential: str) -> str:
     """Return whose quota an origin's 429 is about: the client's where its credential was sent, else ours."""
     return credential if origin.credential is None and origin.passthrough else ""
+
+
+def _badness(health: Health, now: float) -> tuple[float, float]:
+    return health.error_ratio(now), health.open_until or 0.0
+
+
+def _stats(one: Picked, ask: Ask, now: float) -> Stats:
+    origin, state = one.target.origin, one.state
+    latency = state.latencies.get((one.target.model, ask.stream))
+    figures = state.figures
+    return Stats(
+        latency_s=None if latency is None else latency.expected_s(now),
+        age_s=1e9 if latency is None else now - latency.at,
+        fail_ratio=state.failures.ratio(now),
+        waste_s=state.failures.waste_s,
+        in_flight=state.in_flight,
+        limit=origin.max_concurrency,
+        running=None if figures is None else figures.running,
+        waiting=None if figures is None else figures.waiting,
+        fill=None if figures is None else figures.fill,
+        weight=origin.weight,
+        priority=origin.priority,
+        distance_km=None if ask.place is None or origin.place is None else distance_km(ask.place, origin.place),
+    )

@@ -12,8 +12,10 @@ from edgeinf.serve.flight import Flight
 from edgeinf.serve.origin import adapters
 from edgeinf.serve.origin.outgoing import client_account, dialect_headers, outgoing
 from edgeinf.serve.runtime import Runtime
-from edgeinf.serve.steps.relay import Attempt, AttemptFailed, Beaten, Recording, relay
-from edgeinf.serve.steps.route import Journey, Leg
+from edgeinf.serve.steps.failing import AttemptFailed, Beaten
+from edgeinf.serve.steps.leg import Leg
+from edgeinf.serve.steps.relay import Attempt, Recording, relay
+from edgeinf.serve.steps.route import Journey
 from edgeinf.serve.steps.store import storable
 
 __all__ = ["Try", "run"]

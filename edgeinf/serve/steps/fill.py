@@ -15,8 +15,10 @@ from edgeinf.serve.flight import Flight
 from edgeinf.serve.runtime import Runtime
 from edgeinf.serve.steps import pinned
 from edgeinf.serve.steps.attempt import Try, run
-from edgeinf.serve.steps.relay import AttemptFailed, Recording
-from edgeinf.serve.steps.route import Journey, Leg, route
+from edgeinf.serve.steps.failing import AttemptFailed
+from edgeinf.serve.steps.leg import Leg
+from edgeinf.serve.steps.relay import Recording
+from edgeinf.serve.steps.route import Journey, route
 from edgeinf.serve.steps.store import store
 
 __all__ = ["fill"]

@@ -19,41 +19,14 @@ from edgeinf.core.wire import sse
 from edgeinf.core.wire.headers import Headers, end_to_end, get
 from edgeinf.serve.flight import RECORD_LIMIT, Flight
 from edgeinf.serve.origin.boundaries import EventCutter
-from edgeinf.serve.origin.client import Client, ConnectFailed, OriginFailure, Request, Response
+from edgeinf.serve.origin.client import Client, OriginFailure, Request, Response
 from edgeinf.serve.origin.decoding import Inflater, inflater
 from edgeinf.serve.origin.region import Origin
+from edgeinf.serve.steps.failing import AttemptFailed, Beaten, bad_answer, lost, redirected, soft_error, timed_out
 
-__all__ = ["Attempt", "AttemptFailed", "Beaten", "Recording", "relay"]
+__all__ = ["Attempt", "Recording", "relay"]
 
 _DROPPED = frozenset({b"content-length", b"content-encoding", b"set-cookie", b"date", b"server"})
-
-
-class AttemptFailed(Exception):
-    """One attempt at one origin did not bring an answer, and nothing of it was passed on.
-
-    ``cause`` is the word that ``routing.failover.retry_on`` takes: connect, timeout, a status, bad-answer.
-    ``elsewhere`` says that this region cannot serve the call at all, though nothing is wrong with it.
-    """
-
-    def __init__(
-        self,
-        cause: str,
-        error: CallError,
-        *,
-        headers: Headers | None = None,
-        body: bytes = b"",
-        elsewhere: bool = False,
-    ) -> None:
-        super().__init__(error.message)
-        self.cause = cause
-        self.error = error
-        self.headers = headers or []
-        self.body = body
-        self.elsewhere = elsewhere
-
-
-class Beaten(Exception):
-    """Another attempt at the same call has answered first."""
 
 
 class Recording(msgspec.Struct, kw_only=True):
@@ -101,14 +74,14 @@ async def relay(client: Client, attempt: Attempt, flight: Flight) -> Recording |
         async with asyncio.timeout_at(begun + head_s):
             response = await client.send(attempt.request)
     except TimeoutError:
-        raise _timed_out(origin, f"no answer began within {head_s:g} s") from None
+        raise timed_out(origin, f"no answer began within {head_s:g} s") from None
     except OriginFailure as error:
-        raise _lost(origin, error) from None
+        raise lost(origin, error) from None
     try:
         async with asyncio.timeout_at(deadline):
             return await _read(response, attempt, flight, started)
     except TimeoutError:
-        _broken(flight, attempt, _timed_out(origin, f"it took longer than {timeouts.total:g} s"))
+        _broken(flight, attempt, timed_out(origin, f"it took longer than {timeouts.total:g} s"))
         return None
     finally:
         response.close()
@@ -121,7 +94,7 @@ async def _read(response: Response, attempt: Attempt, flight: Flight, started: f
     try:
         decoder = inflater(get(headers, b"content-encoding"))
     except ValueError as error:
-        raise _bad_answer(attempt.origin, str(error)) from None
+        raise bad_answer(attempt.origin, str(error)) from None
     kept = [(name, value) for name, value in headers if name not in _DROPPED]
     if response.status == 200 and content_type.split(";")[0].strip().lower() == "text/event-stream":
         return await _read_stream(response, attempt, flight, kept, decoder, started)
@@ -156,11 +129,11 @@ async def _read_stream(
             chunk = await _next(response, decoder, patience)
         except TimeoutError:
             what = f"no event came for {timeouts.idle:g} s" if seen & TOKEN else f"no token within {timeouts.ttft:g} s"
-            broken = _timed_out(origin, what)
+            broken = timed_out(origin, what)
             _broken(flight, attempt, broken)
             return None
         except (OriginFailure, ValueError) as error:
-            broken = _lost(origin, error) if isinstance(error, OriginFailure) else _bad_answer(origin, str(error))
+            broken = lost(origin, error) if isinstance(error, OriginFailure) else bad_answer(origin, str(error))
             _broken(flight, attempt, broken)
             return None
         if chunk is None:
@@ -168,13 +141,13 @@ async def _read_stream(
         try:
             decoded = events.feed(chunk)
         except ValueError as error:
-            _broken(flight, attempt, _bad_answer(origin, str(error)))
+            _broken(flight, attempt, bad_answer(origin, str(error)))
             return None
         before = seen
         for event in decoded:
             brings = watcher.feed(event)
             if brings & ERROR and not flight.committed:
-                raise _soft_error(origin, watcher.verdict(), event.data)
+                raise soft_error(origin, watcher.verdict(), event.data)
             seen |= brings
             done = done or event.is_done
             if flight.recording:
@@ -204,14 +177,14 @@ async def _read_stream(
     verdict = _forgiven(watcher.verdict(), origin, done=done)
     if not flight.committed:
         if verdict.unfit is not None and verdict.unfit.startswith(("stream cut", "no ", "malformed")):
-            raise _bad_answer(origin, verdict.unfit)
+            raise bad_answer(origin, verdict.unfit)
         commit()
     if not seen & TOKEN and verdict.unfit is None:
         _answered(attempt, flight)
     flight.model, flight.usage = verdict.model, verdict.usage
     cut = verdict.unfit is not None and verdict.unfit.startswith("stream cut")
     if cut:
-        _end_broken(flight, attempt, _bad_answer(origin, verdict.unfit or "").error, verdict.unfit)
+        _end_broken(flight, attempt, bad_answer(origin, verdict.unfit or "").error, verdict.unfit)
     if not flight.recording:
         flight.unfit = flight.unfit or "larger than what is stored"
         return None
@@ -298,10 +271,10 @@ async def _read_whole(
         try:
             chunk = await _next(response, decoder, origin.timeouts.total)
         except OriginFailure as error:
-            _broken(flight, attempt, _lost(origin, error))
+            _broken(flight, attempt, lost(origin, error))
             return None
         except ValueError as error:
-            _broken(flight, attempt, _bad_answer(origin, str(error)))
+            _broken(flight, attempt, bad_answer(origin, str(error)))
             return None
         if chunk is None:
             break
@@ -321,7 +294,7 @@ async def _read_whole(
         gathered.append(chunk)
         if size > RECORD_LIMIT:
             if status >= 300:
-                raise _bad_answer(origin, f"status {status} with more than {RECORD_LIMIT} bytes")
+                raise bad_answer(origin, f"status {status} with more than {RECORD_LIMIT} bytes")
             _claim(attempt, flight)
             _answered(attempt, flight)
             flight.recording = False
@@ -338,15 +311,15 @@ async def _read_whole(
             verdict = Verdict(unfit="its end was not announced")
         return _whole(verdict, body, content_type, headers)
     if 300 <= status < 400:
-        raise _redirected(origin, status)
+        raise redirected(origin, status)
     if status >= 400:
         refused = CallError(f"region {origin.name!r} answered {status}", status=status, code="origin_error")
         raise AttemptFailed(str(status), refused, headers=headers, body=body)
     verdict = attempt.dialect.judge(attempt.call, body) if status == 200 else Verdict(unfit=f"status {status}")
     if verdict.error is not None:
-        raise _soft_error(origin, verdict, body)
+        raise soft_error(origin, verdict, body)
     if verdict.unfit == "malformed answer":
-        raise _bad_answer(origin, "200 with an answer that is not JSON")
+        raise bad_answer(origin, "200 with an answer that is not JSON")
     _claim(attempt, flight)
     _answered(attempt, flight)
     flight.model, flight.usage = verdict.model, verdict.usage
@@ -361,39 +334,3 @@ def _whole(verdict: Verdict, body: bytes, content_type: str, headers: Headers) -
         content_type=content_type or "application/json",
         headers=[(n.decode("latin-1"), v.decode("latin-1")) for n, v in headers],
     )
-
-
-# --- what went wrong, in our words ---
-
-
-def _lost(origin: Origin, error: OriginFailure) -> AttemptFailed:
-    cause = "connect" if isinstance(error, ConnectFailed) else "bad-answer"
-    code = "origin_unreachable" if cause == "connect" else "origin_cut"
-    return AttemptFailed(cause, CallError(f"region {origin.name!r}: {error}", status=502, code=code))
-
-
-def _timed_out(origin: Origin, what: str) -> AttemptFailed:
-    return AttemptFailed("timeout", CallError(f"region {origin.name!r}: {what}", status=504, code="origin_timeout"))
-
-
-def _bad_answer(origin: Origin, what: str) -> AttemptFailed:
-    return AttemptFailed("bad-answer", CallError(f"region {origin.name!r}: {what}", status=502, code="origin_bad"))
-
-
-def _redirected(origin: Origin, status: int) -> AttemptFailed:
-    error = CallError(
-        f"region {origin.name!r} answered {status}, a redirect, which is never followed with a credential",
-        status=502,
-        code="origin_redirect",
-        hint="set the region's url to where it points",
-    )
-    return AttemptFailed("bad-answer", error)
-
-
-def _soft_error(origin: Origin, verdict: Verdict, body: bytes) -> AttemptFailed:
-    inside = verdict.error or {}
-    said = inside.get("message") or inside.get("type") or "an error"
-    error = CallError(
-        f"region {origin.name!r} answered 200 with an error inside: {said}", status=502, code="origin_soft_error"
-    )
-    return AttemptFailed("bad-answer", error, body=body)

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import math
-import time
 from collections.abc import Sequence
 
 from edgeinf.core.dialects.origin_state import referred
 from edgeinf.core.errors import CallError
 from edgeinf.core.places import Place, find_place
 from edgeinf.serve.exchange import Exchange
-from edgeinf.serve.origin.health import CLOSED, is_fault
+from edgeinf.serve.origin.health import CLOSED
 from edgeinf.serve.origin.model_map import Target
-from edgeinf.serve.origin.regions import Ask, Full, Picked, Refused, Regions, rest_name
-from edgeinf.serve.origin.retry import backoff_s, retry_after_s, retryable
+from edgeinf.serve.origin.regions import Ask, Full, Picked, Refused
+from edgeinf.serve.origin.retry import backoff_s, retryable
 from edgeinf.serve.runtime import Runtime
-from edgeinf.serve.steps.relay import AttemptFailed
+from edgeinf.serve.steps.failing import AttemptFailed
+from edgeinf.serve.steps.leg import Leg
 
 Stages = tuple[tuple[Target, ...], ...]
 
-__all__ = ["Journey", "Leg", "client_place", "route"]
+__all__ = ["Journey", "client_place", "route"]
 
 # Calls that do something at the origin are not sent twice on a mere suspicion.
 _HEDGED_REASONS = frozenset({None, "temperature", "url-inputs", "no-user"})
@@ -83,60 +83,6 @@ def client_place(x: Exchange, header: str | None, node: Place | None) -> Place |
     except ValueError:
         return node
     return place if abs(place.lat) <= 90 and abs(place.lon) <= 180 else node
-
-
-class Leg:
-    """One attempt at one region: what it turns out to be is noted here, once, and its place given back."""
-
-    def __init__(self, picked: Picked, regions: Regions, ask: Ask, number: int) -> None:
-        self.target = picked.target
-        self.state = picked.state
-        self.trial = picked.trial
-        self.number = number
-        self._regions = regions
-        self._ask = ask
-        self._started = time.perf_counter()
-        self._began = regions.clock.monotonic()
-        self._answered = self._judged = self._ended = False
-
-    def answered(self) -> None:
-        """The first token, or the whole answer, is there."""
-        if self._answered or self._judged:
-            return
-        self._answered = self._judged = True
-        now, seconds = self._regions.clock.monotonic(), time.perf_counter() - self._started
-        self.state.latency(self.target.model, self._ask.stream).observe(seconds, now)
-        if self.trial:
-            self.state.failures.forget()
-        self.state.failures.observe(failed=False, seconds=seconds, now=now)
-        self.state.health.succeed(now, started=self._began, trial=self.trial)
-
-    def failed(self, failure: AttemptFailed) -> None:
-        """The attempt failed, before or after its first token."""
-        now, health = self._regions.clock.monotonic(), self.state.health
-        self._judged = True
-        if failure.elsewhere:
-            health.end_trial()
-            return
-        rests_s = retry_after_s(failure.headers, self._regions.clock.now())
-        if failure.cause == "429" or (failure.cause in ("503", "529") and rests_s is not None):
-            whose = rest_name(self.target.origin, self._ask.credential) if failure.cause == "429" else ""
-            health.rest(now, self.target.sent, whose, int(failure.cause), rests_s)
-        if not is_fault(failure.cause):
-            health.heard(now, trial=self.trial)
-            return
-        self.state.failed += 1
-        self.state.failures.observe(failed=True, seconds=time.perf_counter() - self._started, now=now)
-        health.fail(now, trial=self.trial)
-
-    def end(self) -> None:
-        """Give the place back; a trial that came to nothing is free for the next call."""
-        if self._ended:
-            return
-        self._ended = True
-        if self.trial and not self._judged:
-            self.state.health.end_trial()
-        self._regions.leave(self.target)
 
 
 class Journey:

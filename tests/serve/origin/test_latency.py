@@ -33,6 +33,36 @@ def test_many_calls_at_one_instant_still_move_the_average():
     assert latency.ewma_s == pytest.approx(0.1, rel=0.01)
 
 
+def test_a_peak_that_nothing_confirms_fades_and_one_that_lasts_stays():
+    freak, slow = Latency(), Latency()
+    for second in range(20):
+        freak.observe(0.1, second)
+        slow.observe(0.1, second)
+    freak.observe(0.25, 20)
+    assert freak.expected_s(20) == pytest.approx(0.25)
+    assert freak.expected_s(30) == pytest.approx(0.1, rel=0.1)
+    for _ in range(10):
+        slow.observe(1.0, 20)
+    assert slow.expected_s(30) == pytest.approx(1.0, rel=0.1)
+
+
+def test_a_call_that_waits_is_a_measurement_already():
+    latency = Latency()
+    latency.observe(0.1, 0)
+    latency.set_out("first", 1)
+    latency.set_out("second", 4)
+    assert latency.expected_s(1.05) == pytest.approx(0.1)
+    assert latency.expected_s(5) == pytest.approx(4)
+    latency.settle("first")
+    assert latency.expected_s(5) == pytest.approx(1)
+    latency.settle("second")
+    assert latency.expected_s(5) == pytest.approx(0.1)
+
+
+def test_nothing_is_expected_of_what_was_never_measured():
+    assert Latency().expected_s(1) is None
+
+
 def test_quantiles_need_enough_and_are_of_the_latest():
     latency = Latency()
     for number in range(19):

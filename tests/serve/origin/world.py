@@ -74,6 +74,7 @@ class World:
         name = picked.target.origin.name
         self.sent.setdefault(int(now), Counter())[name] += 1
         self.regions.enter(picked.target)
+        picked.state.latency("m", True).set_out(id(picked), now)
         takes = self.behaviours[name](now, picked.state.in_flight)
         ends = now + (self.failure_s if takes is None else takes)
         heapq.heappush(self._under_way, (ends, next(self._count), picked, takes, now))
@@ -83,6 +84,7 @@ class World:
             ends, _, picked, takes, started = heapq.heappop(self._under_way)
             self.clock.advance(ends - self.clock.monotonic())
             state = picked.state
+            state.latency("m", True).settle(id(picked))
             if takes is None:
                 state.failures.observe(failed=True, seconds=self.failure_s, now=ends)
                 state.health.fail(ends, trial=picked.trial)

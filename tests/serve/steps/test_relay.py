@@ -16,7 +16,8 @@ from edgeinf.serve.flight import Flight
 from edgeinf.serve.origin.outgoing import dialect_headers, outgoing
 from edgeinf.serve.origin.pool import Connections
 from edgeinf.serve.origin.region import make_origin
-from edgeinf.serve.steps.relay import Attempt, AttemptFailed, Beaten, Recording, relay
+from edgeinf.serve.steps.failing import AttemptFailed, Beaten
+from edgeinf.serve.steps.relay import Attempt, Recording, relay
 from tests.serve.proxying import chat, messages
 
 PATHS = {"chat": "/v1/chat/completions", "messages": "/v1/messages"}

@@ -135,6 +135,24 @@ async def test_every_strategy_serves_and_survives_a_dead_region(make_origin: Mak
     assert {r.headers["x-edgeinf-region"] for r in got} == {"b"}
 
 
+async def test_a_region_that_is_left_out_and_comes_back_is_said_once_each(
+    make_origin: Make, caplog: pytest.LogCaptureFixture
+) -> None:
+    a, b = await make_origin({"fault": "503"}), await make_origin()
+    clock = FakeClock()
+    async with proxying(keyed(a, "a", "secret-key"), keyed(b, "b", "other-key"), clock=clock) as proxy:
+        for number in range(8):
+            await ask_chat(proxy, f"{number}")
+        a.use({})
+        clock.advance(6)
+        await ask_chat(proxy, "back")
+    said = [record.getMessage() for record in caplog.records if record.name == "edgeinf.regions"]
+    assert len(said) == 2
+    assert said[0].startswith("region 'a' is left out for 5 s: ")
+    assert said[1] == "region 'a' answers again and is used again"
+    assert "secret-key" not in caplog.text
+
+
 async def test_a_server_without_a_usable_region_is_not_ready_until_one_may_be_tried(make_origin: Make) -> None:
     a = await make_origin({"fault": "500"})
     clock = FakeClock()
