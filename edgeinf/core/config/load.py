@@ -87,7 +87,9 @@ def find(path: str | Path | None, env: Mapping[str, str], cwd: Path) -> Path | N
     named = path or env.get("EDGEINF_CONFIG")
     if named:
         file = cwd / Path(named).expanduser()
-        if not file.is_file():
+        if file.is_dir():
+            raise UsageError(f"{named} is a directory, not a config file", hint=f"name the file, such as {NAMES[0]}")
+        if not file.exists():
             near = difflib.get_close_matches(file.name, _siblings(file), n=1, cutoff=0.6)
             hint = f"did you mean {file.with_name(near[0])}?" if near else "edgeinf init writes one"
             raise UsageError(f"there is no config file {named}", hint=hint)

@@ -45,6 +45,11 @@ def test_a_missing_file_is_wrong_usage_with_the_near_one_named(here: Path) -> No
     assert "edgeinf.yaml" in refused.value.hint
 
 
+def test_a_directory_is_no_config(here: Path) -> None:
+    with pytest.raises(UsageError, match="is a directory"):
+        find("empty", {}, here)
+
+
 def test_a_refusal_carries_every_diagnostic_and_names_places(here: Path) -> None:
     (here / "edgeinf.yaml").write_text("listen: {prot: 1}\ncache: {ttl: 1}\n")
     with pytest.raises(ConfigError) as refused:
