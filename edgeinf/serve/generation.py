@@ -7,7 +7,7 @@ import itertools
 from edgeinf.core.cacheable import CachePolicy
 from edgeinf.core.config.schema import Config
 from edgeinf.core.key import digest_of
-from edgeinf.core.normalize.levels import LEVELS, Level
+from edgeinf.core.normalize.levels import Level, level
 from edgeinf.serve.assembly import Assembler
 from edgeinf.serve.bearers import Bearers
 from edgeinf.serve.context.source import Source
@@ -56,7 +56,7 @@ class Generation:
         self.guard = GuardRules(config.guard)
         self.assembler = _assembler(config)
         self.answer = AnswerRules(config.answer)
-        self.level: Level = LEVELS[config.cache.level]
+        self.level: Level = level(config.cache.level, tuple(config.cache.mask))
         self.policy = CachePolicy(
             ttl_s=config.cache.ttl,
             ttl_jitter=config.cache.ttl_jitter,
