@@ -11,7 +11,7 @@ from edgeinf.core.normalize.levels import Level, level
 from edgeinf.serve.assembly import Assembler
 from edgeinf.serve.bearers import Bearers
 from edgeinf.serve.context.source import Source
-from edgeinf.serve.guard.clients import ClientRules, networks
+from edgeinf.serve.guard.clients import ClientRules, Networks
 from edgeinf.serve.limits.terms import Terms
 from edgeinf.serve.origin.model_map import ModelMap, Target
 from edgeinf.serve.origin.region import Origin, make_origin, place_of
@@ -51,7 +51,7 @@ class Generation:
         self.bearers = Bearers(config.auth.keys) if config.auth is not None and config.auth.keys else None
         self.terms = Terms(config.limits) if config.limits else None
         self.prices = PriceBook(config.prices)
-        self.trusted_proxies = networks(config.listen.trusted_proxies)
+        self.trusted_proxies = Networks(config.listen.trusted_proxies)
         self.clients = ClientRules(config.guard.clients)
         self.guard = GuardRules(config.guard)
         self.assembler = _assembler(config)

@@ -12,28 +12,40 @@ from edgeinf.core.config.schema import Clients
 from edgeinf.core.errors import CallError
 from edgeinf.serve.exchange import Exchange
 
-__all__ = ["ClientRules", "address_of", "subject_of"]
+__all__ = ["ClientRules", "Networks", "address_of", "subject_of"]
 
-_Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+_REMEMBERED = 8192
 _PATIENCE_S = 0.005
 
 
-def networks(cidrs: Sequence[str]) -> tuple[_Network, ...]:
-    """Return networks from their text."""
-    return tuple(ipaddress.ip_network(cidr, strict=False) for cidr in cidrs)
+class Networks:
+    """A set of networks that remembers where recent addresses were."""
+
+    def __init__(self, cidrs: Sequence[str]) -> None:
+        self._networks = tuple(ipaddress.ip_network(cidr, strict=False) for cidr in cidrs)
+        self._known: dict[str, bool] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._networks)
+
+    def __contains__(self, address: str) -> bool:
+        known = self._known.get(address)
+        if known is None:
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            known = self._known[address] = self._look(address)
+        return known
+
+    def _look(self, address: str) -> bool:
+        try:
+            parsed = ipaddress.ip_address(address)
+        except ValueError:
+            return False
+        mapped = getattr(parsed, "ipv4_mapped", None)
+        return any((mapped or parsed) in network or parsed in network for network in self._networks)
 
 
-@lru_cache(maxsize=8192)
-def _within(address: str, among: tuple[_Network, ...]) -> bool:
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
-        return False
-    mapped = getattr(parsed, "ipv4_mapped", None)
-    return any((mapped or parsed) in network or parsed in network for network in among)
-
-
-def address_of(x: Exchange, trusted: tuple[_Network, ...]) -> str:
+def address_of(x: Exchange, trusted: Networks) -> str:
     """Return the client's address: the peer's, or what the last trusted proxy in a row says of its own peer.
 
     ``X-Forwarded-For`` is read from the right and only past proxies that are trusted; the rest anybody may have
@@ -43,7 +55,7 @@ def address_of(x: Exchange, trusted: tuple[_Network, ...]) -> str:
     if not trusted:
         return address
     hops = x.headers.get(b"x-forwarded-for", b"").decode("latin-1").split(",")
-    while hops and _within(address, trusted):
+    while hops and address in trusted:
         hop = _bare(hops.pop().strip())
         if hop is None:
             break
@@ -51,6 +63,7 @@ def address_of(x: Exchange, trusted: tuple[_Network, ...]) -> str:
     return address
 
 
+@lru_cache(maxsize=8192)
 def subject_of(address: str) -> str:
     """Return what counts as one client: an IPv4 address, or the /64 that an IPv6 client chooses from at will."""
     try:
@@ -68,7 +81,7 @@ class ClientRules:
     """Which clients are turned away."""
 
     def __init__(self, clients: Clients) -> None:
-        self._networks = networks(clients.deny_cidr)
+        self._networks = Networks(clients.deny_cidr)
         self._agents = [regex.compile(pattern) for pattern in clients.deny_user_agent]
 
     def __bool__(self) -> bool:
@@ -76,7 +89,7 @@ class ClientRules:
 
     def admit(self, x: Exchange) -> None:
         """Raise CallError 403 for a client that is not served."""
-        if self._networks and _within(x.address, self._networks):
+        if x.address in self._networks:
             x.guard = [*(x.guard or ()), "blocked deny_cidr"]
             raise CallError("clients from this network are not served", status=403, code="client_denied")
         if not self._agents:

@@ -69,8 +69,8 @@ async def _take(x: Exchange, held: list[Term], runtime: Runtime) -> tuple[list[C
     """Take what the call may use: by a cheap bound far from every limit, by count near one."""
     by_tokens = x.call is not None and any(term.kind in ("tokens", "budget") for term in held)
     if not by_tokens:
-        charges = [term.charge(subject(term.per, x), float(term.kind != "tokens")) for term in held]
-        charges = [msgspec.structs.replace(c, cost=0.0) if c.kind == "budget" else c for c in charges]
+        costs = {"requests": 1.0, "concurrency": 1.0, "tokens": 0.0, "budget": 0.0}
+        charges = [term.charge(subject(term.per, x), costs[term.kind]) for term in held]
         return charges, await runtime.limiter.take(x.id, charges)
     assert x.call is not None
     estimator = runtime.estimator

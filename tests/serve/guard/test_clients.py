@@ -10,7 +10,7 @@ import pytest
 from edgeinf.core.config.schema import Clients, Guard, Limit, Listen
 from edgeinf.mock import MockOrigin
 from edgeinf.serve.exchange import Exchange
-from edgeinf.serve.guard.clients import address_of, networks, subject_of
+from edgeinf.serve.guard.clients import Networks, address_of, subject_of
 from tests.serve.running import config_for, running
 
 
@@ -18,7 +18,7 @@ def seen(peer: str, forwarded: str | None, trusted: tuple[str, ...]) -> str:
     """Return the address that a request is taken to come from."""
     nothing: Any = None
     headers = {} if forwarded is None else {b"x-forwarded-for": forwarded.encode()}
-    return address_of(Exchange("GET", "/", "", headers, peer, nothing, nothing), networks(trusted))
+    return address_of(Exchange("GET", "/", "", headers, peer, nothing, nothing), Networks(trusted))
 
 
 ADDRESSES = [
