@@ -27,6 +27,7 @@ _LEASE_S = 30.0
 _RENEW_S = 10.0
 # A node that has not been heard of for this long is not counted among those that share.
 _NODE_S = 30.0
+_TRIES = 5
 # The tag keeps every counter in one slot of a cluster: a script may only touch one.
 _PREFIX = "{edgeinf}:l:"
 _NODES = "{edgeinf}:nodes"
@@ -45,6 +46,7 @@ for i, key in ipairs(KEYS) do
   local over = 0
   if kind == 'concurrency' then
     redis.call('ZREMRANGEBYSCORE', key, '-inf', now)
+    redis.call('ZREM', key, call)
     state[i] = redis.call('ZCARD', key)
     if state[i] + cost > capacity then over = 1 end
   elseif kind == 'budget' then
@@ -138,14 +140,18 @@ class RedisLimiter:
 
     async def take(self, call_id: str, charges: Sequence[Charge]) -> Taken:
         """Take every charge or none of them, as Redis says; at this node's share where it says nothing."""
-        try:
-            taken = await take_safely(self._take(call_id, charges), lambda: self._give_back(call_id, charges))
-        except RedisDown:
-            return await self._take_alone(call_id, charges)
-        self._levels.learn(charges, taken)
-        if taken.refused is None:
-            self._slots.update((_key(c), call_id) for c in charges if c.kind == "concurrency")
-        return taken
+        for _ in range(_TRIES):
+            try:
+                taken = await take_safely(self._take(call_id, charges), lambda: self._give_back(call_id, charges))
+            except RedisDown:
+                if self.link.down is not None:
+                    break
+                continue  # slow, but there: the limit is exact for as long as it can be asked
+            self._levels.learn(charges, taken)
+            if taken.refused is None:
+                self._slots.update((_key(c), call_id) for c in charges if c.kind == "concurrency")
+            return taken
+        return await self._take_alone(call_id, charges)
 
     def settle(self, call_id: str, charge: Charge, actual: float) -> None:
         """Replace what was taken by what was used, soon."""

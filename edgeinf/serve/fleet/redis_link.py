@@ -33,6 +33,8 @@ _CONNECTIONS = 32
 # A connection may take longer than a call: it is made once.
 _CONNECT_S = 1.0
 _LOOK_S = 0.5
+# Longer than making a connection takes at most: what is cut off while it connects leaves a socket behind.
+_LATE_S = 1.5
 
 
 class RedisDown(Exception):
@@ -58,7 +60,9 @@ class RedisLink:
         self._strikes = 0
         self._rests_until = 0.0
         self._probing = False
-        self._closing: set[asyncio.Task[None]] = set()
+        self._closed = False
+        self._running: set[asyncio.Future[Any]] = set()
+        self._closing: set[asyncio.Future[None]] = set()
 
     @property
     def place(self) -> str:
@@ -73,8 +77,7 @@ class RedisLink:
                 raise RedisDown(self.down)
             probing = self._probing = True
         try:
-            async with asyncio.timeout(timeout_s or max(self.timeout_s, _CONNECT_S if probing else 0.0)):
-                result = await self._once_more(work)
+            result = await self._within(work, timeout_s or max(self.timeout_s, _CONNECT_S if probing else 0.0))
         except Exception as error:
             raise self._failed(error) from None
         finally:
@@ -84,6 +87,29 @@ class RedisLink:
         if self.down is not None:
             self._say(None)
         return result
+
+    async def _within(self, work: Callable[[Any], Awaitable[T]], timeout_s: float) -> T:
+        """Wait so long and not longer; a late call is left to end by itself for a while.
+
+        A call that is cut off takes its connection with it, and a slow Redis must not also have to take new ones.
+        """
+        task = asyncio.ensure_future(self._once_more(work))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        try:
+            done, _ = await asyncio.wait({task}, timeout=timeout_s)
+        except asyncio.CancelledError:
+            self._leave(task)
+            raise
+        if not done:
+            self._leave(task)
+            raise TimeoutError
+        return task.result()
+
+    def _leave(self, task: asyncio.Future[T]) -> None:
+        late = asyncio.ensure_future(_end(task))
+        self._closing.add(late)
+        late.add_done_callback(self._closing.discard)
 
     async def _once_more(self, work: Callable[[Any], Awaitable[T]]) -> T:
         """Try again over new connections where an old one turns out to be dead, as after a restart."""
@@ -99,6 +125,8 @@ class RedisLink:
             return await work(self._opened())
 
     def _opened(self) -> Any:
+        if self._closed:
+            raise ConnectionError("closed")
         if self._client is None:
             self._client = _open(self._url, self.timeout_s)
         return self._client
@@ -107,7 +135,7 @@ class RedisLink:
         """Let go of every connection: where one is dead, the others are too."""
         client, self._client = self._client, None
         if client is not None:
-            task = asyncio.get_running_loop().create_task(_close(client))
+            task = asyncio.ensure_future(_retire(client, set(self._running)))
             self._closing.add(task)
             task.add_done_callback(self._closing.discard)
 
@@ -119,12 +147,11 @@ class RedisLink:
                 await self.run(lambda client: client.ping())
 
     async def aclose(self) -> None:
-        """Close every connection."""
-        client, self._client = self._client, None
-        if client is not None:
-            await _close(client)
+        """Close every connection; whoever asks afterwards is told that it is down."""
+        self._closed = True
+        self._drop()
         if self._closing:
-            await asyncio.wait(self._closing, timeout=1.0)
+            await asyncio.wait(self._closing, timeout=3 * _LATE_S)
 
     def _say(self, down: str | None) -> None:
         before, self.down = self.down, down
@@ -195,7 +222,16 @@ def _open(url: str, timeout_s: float) -> Any:
     return sentinel.master_for(service or "mymaster", db=int(db or 0))
 
 
-async def _close(client: Any) -> None:
+async def _end(task: asyncio.Future[Any]) -> None:
+    await asyncio.wait({task}, timeout=_LATE_S)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+async def _retire(client: Any, running: set[asyncio.Future[Any]]) -> None:
+    """Close a client when the calls that may still open a connection of it are over."""
+    if running:
+        await asyncio.wait(running, timeout=2 * _LATE_S)
     with contextlib.suppress(Exception):  # whatever state its connections are in, this process lets go of them
         async with asyncio.timeout(1.0):
             await client.aclose()
