@@ -57,6 +57,8 @@ def _open(path: Path, max_size: int) -> Any:
         eviction_policy="least-recently-stored",
         timeout=2.0,
         sqlite_synchronous=0,
+        sqlite_mmap_size=0,  # the system caches the file anyway; mapped, it would count as this process's memory
+        sqlite_cache_size=1024,  # pages of 4 KiB
         disk_min_file_size=64 * 1024,
         tag_index=False,
         statistics=False,
