@@ -122,6 +122,8 @@ async def serve(
 
         waiting += [asyncio.ensure_future(task) for task in join_fleet(runtime, host=host)]
     waiting.append(asyncio.ensure_future(Upkeep(runtime).run()))
+    # The tiers open now, behind the first requests' backs; one that cannot be used is said at once.
+    waiting.append(asyncio.ensure_future(runtime.tiers.open()))
     try:
         await server.serve(sockets=[sock])
     finally:

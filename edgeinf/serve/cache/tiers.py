@@ -175,6 +175,10 @@ class Tiers:
                 self.note_failure(tier, error)
         return found
 
+    async def open(self) -> None:
+        """Open every tier, so that no request waits for it and one that fails is said at once."""
+        await self.stats()
+
     async def flush(self) -> None:
         """Wait until everything that was put is written."""
         while self._writer is not None:
