@@ -16,7 +16,6 @@ __all__ = ["Failures", "Latency"]
 # How soon news grows old. Short, because a region that is avoided is measured by the few calls that explore: each of
 # them has to count.
 _TAU_S = 3.0
-_FAIL_TAU_S = 6.0
 # A sample counts at least so much, so that under few calls the average still follows.
 _MIN_WEIGHT = 0.05
 _RECENT = 256
@@ -80,18 +79,23 @@ class Latency:
 
 
 class Failures:
-    """How likely a call fails, and how long it took to find out; both forgotten with time."""
+    """How likely a call fails, and how long it took to find out.
 
-    __slots__ = ("_at", "_ratio", "waste_s")
+    Without news the chance fades within a cooldown or two: a region that failed too little to be left out has no
+    trial call to bring it back, so it must look worth a call again by then.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_at", "_ratio", "fade_s", "waste_s")
+
+    def __init__(self, fade_s: float = 5.0) -> None:
+        self.fade_s = fade_s
         self._ratio = 0.0
         self._at = -math.inf
         self.waste_s = 0.0
 
     def ratio(self, now: float) -> float:
-        """Return the chance of failure, 0 to 1; without news it fades, so that the region is tried again."""
-        return self._ratio * math.exp(-max(0.0, now - self._at) / _FAIL_TAU_S) if self._ratio else 0.0
+        """Return the chance of failure, 0 to 1."""
+        return self._ratio * math.exp(-max(0.0, now - self._at) / max(self.fade_s, 1e-9)) if self._ratio else 0.0
 
     def forget(self) -> None:
         """The region is back: what was before says nothing about it any more."""

@@ -157,6 +157,7 @@ class Regions:
             one = Picked(target, self.state(target.origin))
             health = one.state.health
             health.policy = ask.routing.health
+            one.state.failures.fade_s = health.policy.cooldown
             rest = health.resting(now, target.sent, rest_name(target.origin, ask.credential))
             if rest is not None and rest.firm:
                 rests.append(rest)

@@ -74,7 +74,7 @@ def test_quantiles_need_enough_and_are_of_the_latest():
 
 
 def test_failures_rise_fast_and_are_forgotten():
-    failures = Failures()
+    failures = Failures(fade_s=10.0)
     for second in range(10):
         failures.observe(failed=True, seconds=3.0, now=second)
     assert failures.ratio(10) > 0.5

@@ -101,6 +101,24 @@ def test_load_spreads_before_a_region_queues_for_long(seed: int):
     assert 0.3 < world.share("near", 20, 120) < 0.9
 
 
+@pytest.mark.parametrize("failures", [1, 2, 3, 4])
+def test_a_region_that_failed_too_little_to_be_left_out_is_back_within_two_cooldowns(failures: int):
+    left = [failures]
+
+    def near(now: float, in_flight: int) -> float | None:
+        if now < 10 or not left[0]:
+            return 0.03
+        left[0] -= 1
+        return None
+
+    world = World({"near": near, "far": steady(0.08)}, Routing(health=Health(cooldown=2.0)))
+    world.run(10, per_s=20)
+    world.run(30, per_s=20)
+    assert left == [0]
+    assert sum(world.sent[second]["near"] for second in range(11, 16)) >= 1
+    assert world.share("near", 18, 30) > 0.9
+
+
 def test_with_all_open_the_least_bad_takes_all_traffic():
     count = iter(range(10**9))
     half: Behaviour = lambda now, in_flight: None if next(count) % 2 else 0.1  # noqa: E731
