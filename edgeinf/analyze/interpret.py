@@ -24,12 +24,14 @@ from edgeinf.core.call import Call
 from edgeinf.core.dialects import by_name
 from edgeinf.core.errors import CallError
 from edgeinf.core.events import EventKeys
-from edgeinf.core.key import canonical_forms, spread
+from edgeinf.core.key import Form, spread
+from edgeinf.core.wire.canonical import JsonObject, canonical
 
 __all__ = ["NO_CONTENT", "Context", "Interpreter", "Meaning", "last_question", "skeleton"]
 
 NO_CONTENT = "no-content"
 _MEMO = 4_000
+_WITH_SCHEMAS = frozenset({"tools", "functions", "response_format", "output_config", "output_format", "text"})
 _HEAD_CHARS = 2_000
 
 
@@ -130,15 +132,19 @@ class Interpreter:
         """Return the keys of every level; what two levels make the same bytes of is hashed once."""
         dialect = by_name(call.dialect)
         keys: list[tuple[int, ...]] = []
-        before: list[bytes] = []
+        before: list[JsonObject] = []
+        ordered = True
         for number, rule in enumerate(self._levels):
-            forms = canonical_forms(call, dialect, rule)
-            bodies = [form.body for form in forms]
-            if bodies == before:
+            bodies = dialect.keyed(call, rule)
+            # Equal values are equal bytes, unless the order inside a schema's properties counts for one and not both.
+            same = bodies == before and (ordered == rule.keep_properties_order or not _has_schema(call))
+            if same:
                 keys.append(keys[-1])
             else:
-                keys.append(tuple(int.from_bytes(spread(form)[:8], "big") for form in forms))
-                before = bodies
+                keep = rule.keep_properties_order
+                written = [canonical(body, keep_properties_order=keep) for body in bodies]
+                keys.append(tuple(int.from_bytes(spread(Form(b"", body))[:8], "big") for body in written))
+            before, ordered = bodies, rule.keep_properties_order
             if rule.name == "safe" and number + 1 < len(self._levels):
                 # Looser levels see nothing but what safe has left.
                 known = self._by_safe.get((context, keys[-1]))
@@ -164,6 +170,11 @@ class Interpreter:
 
     def _none(self) -> tuple[None, ...]:
         return (None,) * len(self._levels)
+
+
+def _has_schema(call: Call) -> bool:
+    """Return whether a body may hold a JSON Schema."""
+    return not call.body.keys().isdisjoint(_WITH_SCHEMAS)
 
 
 def _is_short(record: Record) -> bool:
@@ -226,12 +237,19 @@ def instructions(call: Call) -> str:
 
 
 _DIGIT = re.compile(r"\d")
-_VOLATILE = re.compile(r"\w*\d[\w:./+-]*")
 _APART = re.compile(r"[\W_]+")
+_LETTERS = bytes(
+    ord(chr(c).lower()) if c < 128 and chr(c).isalpha() else ord("#") if chr(c) in "0123456789" else ord(" ")
+    for c in range(256)
+)
 
 
 def skeleton(question: str) -> str:
     """Return a question without digits, ids, case and punctuation: what near-equal ones have in common."""
     if len(question) > 2 * _HEAD_CHARS:
         question = question[:_HEAD_CHARS] + question[-_HEAD_CHARS:]
-    return _APART.sub(" ", _VOLATILE.sub("#", question)).strip().lower()
+    if question.isascii():
+        words = question.encode().translate(_LETTERS).split()
+        return b" ".join([word for word in words if b"#" not in word]).decode()
+    words_ = _APART.sub(" ", question).lower().split()
+    return " ".join(word for word in words_ if word.isalpha() or not any(map(str.isdigit, word)))

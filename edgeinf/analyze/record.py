@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import msgspec
@@ -61,6 +62,31 @@ class Record(msgspec.Struct, kw_only=True):
     line: int = 0
 
 
+_decode = msgspec.json.Decoder(float_hook=lambda text: _plain(float(text))).decode
+_encode = msgspec.json.Encoder().encode
+
+
+def _plain(value: float) -> float | int:
+    if math.isinf(value):
+        raise ValueError("too large")
+    return int(value) if value.is_integer() else value
+
+
+def _parsed(raw: bytes) -> JsonObject:
+    """Parse a body as ``canonical.parse_object`` does, by a shorter way where it is known to give the same.
+
+    A key that stands twice is dropped by the fast decoder, and its quotes with it; what it refuses, or what holds a
+    quote in another spelling, is left to the strict one.
+    """
+    try:
+        body = _decode(raw)
+        if isinstance(body, dict) and b"\\u0022" not in raw and _encode(body).count(b'"') == raw.count(b'"'):
+            return body
+    except (msgspec.DecodeError, ValueError, OverflowError, RecursionError):
+        pass  # the strict parser has the words for what is wrong
+    return parse_object(raw)
+
+
 def path_for(body: JsonObject) -> str:
     """Return the endpoint that a body without one most likely belongs to."""
     if "messages" in body:
@@ -88,7 +114,7 @@ def call_of(record: Record) -> Call | None:
     """
     if record.request is None:
         return None
-    body = parse_object(record.request) if isinstance(record.request, bytes) else record.request
+    body = _parsed(record.request) if isinstance(record.request, bytes) else record.request
     path, _, query = (record.path or path_for(body)).partition("?")
     dialect = for_path(path)
     if dialect is None:

@@ -17,7 +17,7 @@ from edgeinf.core.normalize.passage import Passage
 __all__ = ["RememberingLevel", "remembering"]
 
 _MOST = 1_000  # texts of a generation; two are kept
-_SHORTEST = 64  # shorter texts are done again sooner than looked up and kept
+_SHORTEST = 16  # shorter texts are done again sooner than looked up and kept
 
 
 class _Texts:
@@ -73,8 +73,8 @@ def remembering(names: tuple[str, ...], masks: tuple[str, ...] | None = None) ->
     loose = level("loose").system
     for name in names:
         of = level(name) if masks is None else level(name, masks)
-        if of.identity or not any(rule.changes_meaning for rule in of.user.text):
-            found.append(of)  # too quick to be worth a memory
+        if of.identity:
+            found.append(of)
             continue
         for passage in (of.system, of.user):
             if passage not in texts:

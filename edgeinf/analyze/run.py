@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any
 
@@ -121,12 +122,14 @@ def study(
     repeated = None if shared is None else repeats(log, shared)
     del shared
     log.keys.clear()
-    say("curves", 0, 0)
-    curves = {n: level_curves(run, options, table=n == options.level) for n, run in levels.items() if run}
-    say("why equal questions miss", 0, 0)
-    misses = explain_misses(log, default, options.level, scope) if default is not None else None
-    say("risk", 0, 0)
-    risk = risks(log, levels)
+    with ThreadPoolExecutor(1) as beside:  # numpy lets go of the interpreter, reading requests again does not
+        drawn = beside.submit(_curves, levels, options)
+        say("why equal questions miss", 0, 0)
+        misses = explain_misses(log, default, options.level, scope) if default is not None else None
+        say("risk", 0, 0)
+        risk = risks(log, levels)
+        say("curves", 0, 0)
+        curves = drawn.result()
     say("the provider's prefix cache", 0, 0)
     best = top(log, default) if default is not None else []
     said = labels(log, [t.row for t in best])
@@ -154,6 +157,10 @@ def study(
         warnings=warnings_of(log),
         took_s=clock() - started,
     )
+
+
+def _curves(levels: dict[str, LevelRun | None], options: Options) -> dict[str, Curves]:
+    return {name: level_curves(run, options, table=name == options.level) for name, run in levels.items() if run}
 
 
 def _levels(log: Log, scope: Scoped, options: Options, say: Report) -> dict[str, LevelRun | None]:

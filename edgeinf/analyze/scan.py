@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -162,12 +163,15 @@ def _start(plan: ScanPlan) -> None:
     """Prepare a worker; Ctrl-C is the parent's to handle."""
     global _scanner
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.disable()  # parsed bodies have no cycles; what exceptions leave is collected after each chunk
     _scanner = Scanner(plan)
 
 
 def _work(chunk: Chunk) -> Batch:
     assert _scanner is not None
-    return _scanner.chunk(chunk)
+    batch = _scanner.chunk(chunk)
+    gc.collect(1)
+    return batch
 
 
 def default_workers() -> int:

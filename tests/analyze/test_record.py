@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from edgeinf.analyze.record import answer_text, path_for
+from edgeinf.analyze.record import _parsed, answer_text, path_for
+from edgeinf.core.errors import CallError
+from edgeinf.core.wire.canonical import parse_object
 
 
 @pytest.mark.parametrize(
@@ -45,3 +51,33 @@ def test_the_endpoint_is_told_by_the_fields(body: dict[str, Any], path: str) -> 
 )  # fmt: skip
 def test_the_text_of_an_answer(answer: Any, text: str | None) -> None:
     assert answer_text(answer) == text
+
+
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(
+    st.one_of(
+        st.recursive(
+            st.none() | st.booleans() | st.integers() | FLOATS | st.text(max_size=6),
+            lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+            max_leaves=8,
+        ).map(lambda value: json.dumps({"a": value}).encode()),
+        st.sampled_from(
+            [
+                b'{"a": 1, "a": 2}', b'{"a": {"b": 1, "b": 1}}', b'{"\\u0022a": 1, "\\u0022a": 2}', b'{"a": 1e400}',
+                b'{"a": 1.0, "b": -0.0, "c": 1e3}', b'{"a": NaN}', b'{"a": "\\ud800"}', b"[1]", b'{"a"', b"\xff",
+                b'{"a": 123456789012345678901234567890}', b'{"a\\"": 1, "a\\"": 1}',
+            ]
+        ),
+    )
+)  # fmt: skip
+@settings(deadline=None)
+def test_the_short_way_of_parsing_gives_what_the_strict_one_gives(raw: bytes) -> None:
+    def outcome(parse: Callable[[bytes], Any]) -> str:
+        try:
+            return repr(parse(raw))
+        except CallError as error:
+            return f"refused: {error.code}"
+
+    assert outcome(_parsed) == outcome(parse_object)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 
@@ -15,15 +15,15 @@ __all__ = ["READER"]
 # The name first in each row is ours; the others are what people write for the same thing.
 _FIELDS = {
     "at": ("ts", "at", "timestamp", "time", "created_at", "start_time"),
-    "tenant": ("tenant", "tenant_id", "org", "customer"),
-    "user": ("user", "user_id", "end_user"),
-    "session": ("session", "session_id", "conversation_id"),
     "latency_ms": ("latency_ms", "total_ms", "duration_ms", "response_time_ms"),
     "input_tokens": ("input_tokens", "prompt_tokens"),
     "output_tokens": ("output_tokens", "completion_tokens"),
     "usd": ("cost_usd", "usd", "cost"),
     "status": ("status", "status_code"),
 }
+
+
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)] | None
 
 
 class _Line(msgspec.Struct):
@@ -77,7 +77,36 @@ class _Line(msgspec.Struct):
     id: Any = None
 
 
+class _Plain(msgspec.Struct):
+    """The names that we document, with the types that they should have: nothing needs to be looked at again."""
+
+    request: msgspec.Raw
+    response: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    ts: float | str | None = None
+    tenant: str | None = None
+    team: str | None = None
+    key_id: str | None = None
+    user: str | None = None
+    session: str | None = None
+    route: str | None = None
+    model: str | None = None
+    path: str | None = None
+    status: Count = None
+    latency_ms: float | None = None
+    ttft_ms: float | None = None
+    input_tokens: Count = None
+    output_tokens: Count = None
+    cached_tokens: Count = None
+    cache_write_tokens: Count = None
+    cost_usd: float | None = None
+    cache: str | None = None
+    reason: str | None = None
+    trace_id: str | None = None
+    id: str | None = None
+
+
 _decode = msgspec.json.Decoder(_Line).decode
+_decode_plain = msgspec.json.Decoder(_Plain).decode
 
 
 class EdgeinfGeneric:
@@ -97,13 +126,50 @@ class EdgeinfGeneric:
 
     def read_line(self, line: bytes) -> Record:
         try:
+            row = _decode_plain(line)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return self._read_with_care(line)
+        request = bytes(row.request)
+        if row.ts is None or request[:1] != b"{":
+            return self._read_with_care(line)
+        if row.latency_ms is None or row.input_tokens is None or row.output_tokens is None or row.status is None:
+            return self._read_with_care(line)
+        return Record(
+            at=row.ts if isinstance(row.ts, float) and row.ts < 1e11 else instant(row.ts),
+            tenant=row.tenant or None,
+            team=row.team or None,
+            key_id=row.key_id or None,
+            user=row.user or None,
+            session=row.session or None,
+            route=row.route or None,
+            model=row.model or None,
+            path=row.path or None,
+            request=request,
+            answer=None if isinstance(row.response, msgspec.UnsetType) else bytes(row.response),
+            status=row.status,
+            latency_ms=row.latency_ms,
+            ttft_ms=row.ttft_ms,
+            input_tokens=row.input_tokens,
+            cached_tokens=row.cached_tokens,
+            cache_write_tokens=row.cache_write_tokens,
+            output_tokens=row.output_tokens,
+            usd=row.cost_usd,
+            cache=row.cache or None,
+            reason=row.reason or None,
+            trace_id=row.trace_id or None,
+            id=row.id or None,
+        )
+
+    def _read_with_care(self, line: bytes) -> Record:
+        """Read a line that names or types a field otherwise, or leaves one out."""
+        try:
             row = _decode(line)
         except msgspec.DecodeError as error:
             raise Damaged(_reason(error)) from None
         except UnicodeDecodeError:
             raise Damaged("not UTF-8") from None
         raw = row.request if row.request is not msgspec.UNSET else row.body
-        user, bare = row.user, False
+        bare = False
         if isinstance(raw, msgspec.UnsetType):
             if row.messages is row.input is row.prompt is msgspec.UNSET:
                 raise Damaged("no request in it")
@@ -118,11 +184,11 @@ class EdgeinfGeneric:
         path = text(row.path) or (row.endpoint if isinstance(row.endpoint, str) and "/v1/" in row.endpoint else None)
         return Record(
             at=instant(row.ts if row.ts is not None else _first(row, "at")),
-            tenant=text(row.tenant or _first(row, "tenant")),
+            tenant=text(row.tenant or row.tenant_id or row.org or row.customer),
             team=text(row.team),
             key_id=text(row.key_id),
-            user=None if bare else text(user if user is not None else _first(row, "user")),
-            session=text(row.session if row.session is not None else _first(row, "session")),
+            user=None if bare else text(row.user or row.user_id or row.end_user),
+            session=text(row.session or row.session_id or row.conversation_id),
             route=text(row.route),
             model=text(row.model),
             path=path,
