@@ -31,10 +31,12 @@ _NATIONAL = re.compile(
     r"|\(0?[0-9]{2,4}\) ?[0-9]{3,5}[ .-]?[0-9]{4}"
 )
 _DIGITS = re.compile(r"[0-9](?:[ ().-]{0,2}[0-9]){6}")
-# What every secret's form begins with, read from the forms: the literal start of each alternative.
-_PREFIXES = tuple(
-    {prefix for form in KEY_FORMS.split("|") for prefix in [re.match(r"[A-Za-z0-9_-]+", form)[0]]}  # type: ignore[index]
-)
+# How the forms of secrets begin, by a character that each of them holds: most texts hold neither.
+_PREFIXES = {
+    "-": ("sk-", "xox", "xai-", "nvapi-", "pplx-", "ek-"),
+    "_": ("gsk_", "gh", "github_pat_", "hf_", "r8_"),
+    "A": ("AIza", "AKIA"),
+}
 _DIGIT = re.compile(r"[0-9]")
 _TAIL = re.compile(r"(?:[+(]?[0-9][0-9 ().+-]{0,48})?[!-~]*\Z")
 _KEY_TAIL = re.compile(r"[A-Za-z0-9_-]*")
@@ -145,7 +147,7 @@ def _possible(kind: str, text: str) -> bool:
     if kind == "email":
         return "@" in text
     if kind == "secrets":
-        return any(prefix in text for prefix in _PREFIXES)
+        return any(mark in text and any(start in text for start in starts) for mark, starts in _PREFIXES.items())
     return any(digit in text for digit in "0123456789") and _DIGITS.search(text) is not None
 
 

@@ -41,14 +41,17 @@ class LocalLimiter:
     def take_now(self, charges: Sequence[Charge]) -> Taken:
         """Take every charge or none, without awaiting."""
         tick, now = self._clock.monotonic(), self._clock.now()
+        names = [(charge.limit, charge.kind, charge.subject) for charge in charges]
+        full = len(self) + len(charges) > self._sweep_at and not self._make_room(tick, now)
         for number, charge in enumerate(charges):
-            wait_s = self._wait_s(charge, tick, now)
-            if wait_s == 0.0:
-                continue
-            never = charge.cost > charge.capacity and charge.kind != "budget"
-            levels = tuple(self._level(each, tick, now) for each in charges)
-            return Taken(levels=levels, refused=number, retry_s=None if never else wait_s)
-        return Taken(levels=tuple(self._count(charge, tick, now) for charge in charges))
+            wait_s = self._wait_s(names[number], charge, tick, now)
+            if full and not wait_s and not self._knows(names[number]):
+                wait_s = 1.0
+            if wait_s:
+                never = charge.cost > charge.capacity and charge.kind != "budget"
+                levels = tuple(self._level(n, c, tick, now) for n, c in zip(names, charges, strict=True))
+                return Taken(levels=levels, refused=number, retry_s=None if never else wait_s)
+        return Taken(levels=tuple([self._count(n, c, tick, now) for n, c in zip(names, charges, strict=True)]))
 
     def settle(self, call_id: str, charge: Charge, actual: float) -> None:
         """Replace what was taken by what was used."""
@@ -71,7 +74,8 @@ class LocalLimiter:
 
     def spare(self, charge: Charge) -> float:
         """Return the free share of a counter."""
-        level = self._level(charge, self._clock.monotonic(), self._clock.now())
+        name = (charge.limit, charge.kind, charge.subject)
+        level = self._level(name, charge, self._clock.monotonic(), self._clock.now())
         return max(0.0, 1.0 - level.used / charge.capacity)
 
     async def aclose(self) -> None:
@@ -103,11 +107,8 @@ class LocalLimiter:
         found = self._purses.get(name)
         return None if found is None else found[0]
 
-    def _wait_s(self, charge: Charge, tick: float, now: float) -> float:
+    def _wait_s(self, name: _Name, charge: Charge, tick: float, now: float) -> float:
         """Return 0 where the charge fits, else when it might."""
-        name = (charge.limit, charge.kind, charge.subject)
-        if len(self) >= self._sweep_at and not self._room_for(name, tick, now):
-            return 1.0
         if charge.kind == "concurrency":
             return 0.0 if self._slots.get(name, 0) + charge.cost <= charge.capacity else 1.0
         if charge.kind == "budget":
@@ -117,21 +118,20 @@ class LocalLimiter:
             return budget.ends_in_s(now, charge.period_s)
         return gcra.fits(self._arrivals.get(name, tick), tick, charge.cost, charge.capacity, charge.period_s)
 
-    def _count(self, charge: Charge, tick: float, now: float) -> Level:
-        name = (charge.limit, charge.kind, charge.subject)
+    def _count(self, name: _Name, charge: Charge, tick: float, now: float) -> Level:
         if charge.kind == "concurrency":
-            self._slots[name] = self._slots.get(name, 0) + 1
-        elif charge.kind == "budget":
+            taken = self._slots[name] = self._slots.get(name, 0) + 1
+            return Level(float(taken), 0.0)
+        if charge.kind == "budget":
             purse = budget.turned(self._purse(name), now, charge.period_s)
             purse.spent += charge.cost
             self._purses[name] = purse, charge.period_s
-        else:
-            tat = self._arrivals.get(name, tick)
-            self._arrivals[name] = gcra.arrival(tat, tick, charge.cost, charge.capacity, charge.period_s)
-        return self._level(charge, tick, now)
+            return Level(purse.spent, budget.ends_in_s(now, charge.period_s))
+        tat = gcra.arrival(self._arrivals.get(name, tick), tick, charge.cost, charge.capacity, charge.period_s)
+        self._arrivals[name] = tat
+        return Level(gcra.used(tat, tick, charge.capacity, charge.period_s), gcra.reset_s(tat, tick))
 
-    def _level(self, charge: Charge, tick: float, now: float) -> Level:
-        name = (charge.limit, charge.kind, charge.subject)
+    def _level(self, name: _Name, charge: Charge, tick: float, now: float) -> Level:
         if charge.kind == "concurrency":
             return Level(float(self._slots.get(name, 0)), 0.0)
         if charge.kind == "budget":
@@ -140,19 +140,18 @@ class LocalLimiter:
         tat = self._arrivals.get(name, tick)
         return Level(gcra.used(tat, tick, charge.capacity, charge.period_s), gcra.reset_s(tat, tick))
 
-    def _room_for(self, name: _Name, tick: float, now: float) -> bool:
-        """Make room among the counters; False where all are in use and this would be one more."""
-        if tick - self._swept_at >= _SWEEP_EVERY_S:
-            self._sweep(tick, now)
-        return len(self) < self._most or name in self._arrivals or name in self._slots or name in self._purses
+    def _knows(self, name: _Name) -> bool:
+        return name in self._arrivals or name in self._slots or name in self._purses
 
-    def _sweep(self, tick: float, now: float) -> None:
-        """Forget counters that are empty again; those in use stay, however many they are."""
-        self._swept_at = tick
-        self._arrivals = {name: tat for name, tat in self._arrivals.items() if tat > tick}
-        self._purses = {
-            name: (purse, period_s)
-            for name, (purse, period_s) in self._purses.items()
-            if purse.period == budget.period_of(now, period_s)
-        }
-        self._sweep_at = max(_SWEEP_AT, min(2 * len(self), self._most))
+    def _make_room(self, tick: float, now: float) -> bool:
+        """Forget counters that are empty again; False where there are still too many, which are all in use."""
+        if tick - self._swept_at >= _SWEEP_EVERY_S:
+            self._swept_at = tick
+            self._arrivals = {name: tat for name, tat in self._arrivals.items() if tat > tick}
+            self._purses = {
+                name: (purse, period_s)
+                for name, (purse, period_s) in self._purses.items()
+                if purse.period == budget.period_of(now, period_s)
+            }
+            self._sweep_at = max(_SWEEP_AT, min(2 * len(self), self._most))
+        return len(self) < self._most

@@ -19,6 +19,11 @@ __all__ = ["headers", "refusal"]
 
 _WHAT = {"requests": "requests", "tokens": "tokens", "concurrency": "calls at once", "budget": "USD"}
 
+_OLD_NAMES = {
+    kind: tuple(f"x-ratelimit-{what}-{kind}".encode() for what in ("limit", "remaining", "reset"))
+    for kind in ("requests", "tokens")
+}
+
 
 def headers(charges: Sequence[Charge], levels: Sequence[Level]) -> Headers:
     """Return the headers that say how much is left; of several bounds of a kind the old names show the tightest."""
@@ -28,8 +33,8 @@ def headers(charges: Sequence[Charge], levels: Sequence[Level]) -> Headers:
         if charge.kind not in ("requests", "tokens"):
             continue
         left = max(0.0, charge.capacity - level.used)
-        name = f'"{_plain(charge.limit)}-{charge.kind}"'
-        policies.append(f"{name};q={charge.capacity:.0f};w={charge.period_s:.0f}")
+        name, policy = _policy(charge.limit, charge.kind, charge.capacity, charge.period_s)
+        policies.append(policy)
         states.append(f"{name};r={_whole(left)};t={math.ceil(level.reset_s)}")
         known = tightest.get(charge.kind)
         if known is None or left < known[0]:
@@ -41,10 +46,11 @@ def headers(charges: Sequence[Charge], levels: Sequence[Level]) -> Headers:
         (b"ratelimit", ", ".join(states).encode()),
     ]
     for kind, (left, charge, level) in tightest.items():
+        limit, remaining, reset = _OLD_NAMES[kind]
         found += [
-            (f"x-ratelimit-limit-{kind}".encode(), b"%d" % charge.capacity),
-            (f"x-ratelimit-remaining-{kind}".encode(), b"%d" % _whole(left)),
-            (f"x-ratelimit-reset-{kind}".encode(), _duration(level.reset_s).encode()),
+            (limit, b"%d" % charge.capacity),
+            (remaining, b"%d" % _whole(left)),
+            (reset, _duration(level.reset_s).encode()),
         ]
     return found
 
@@ -82,6 +88,12 @@ def refusal(charges: Sequence[Charge], taken: Taken, caller: str) -> CallError:
 
 
 @lru_cache(maxsize=1024)
+def _policy(limit: str, kind: str, capacity: float, period_s: float) -> tuple[str, str]:
+    """Return a bound's name and its policy, as structured fields."""
+    name = f'"{_plain(limit)}-{kind}"'
+    return name, f"{name};q={capacity:.0f};w={period_s:.0f}"
+
+
 def _plain(name: str) -> str:
     return "".join(c if " " <= c <= "~" and c not in '"\\' else "?" for c in name)
 

@@ -41,15 +41,17 @@ async def guard_call(x: Exchange, rules: GuardRules, estimator: Estimator) -> No
                 code="context_length_exceeded",
                 param="messages",
             )
+    if not rules.deny and rules.redactor is None:
+        return
+    said = texts(x.call.body)
     if rules.deny:
-        await _deny(x, rules.deny)
-    if rules.redactor is not None:
+        await _deny(x, rules.deny, said)
+    if rules.redactor is not None and any(rules.redactor(text) != text for text in said):
         _redact(x, rules.redactor)
 
 
-async def _deny(x: Exchange, patterns: DenyPatterns) -> None:
-    assert x.call is not None
-    found = await patterns.search(texts(x.call.body))
+async def _deny(x: Exchange, patterns: DenyPatterns, said: list[str]) -> None:
+    found = await patterns.search(said)
     if not found:
         return
     x.guard = [*(x.guard or ()), *(denied.verdict for denied in found)]
@@ -66,7 +68,6 @@ def _redact(x: Exchange, redactor: Redactor) -> None:
     assert x.call is not None
     found: Counter[str] = Counter()
     body = map_texts(x.call.body, lambda text: redactor(text, found))
-    if body is not x.call.body:
-        x.call = msgspec.structs.replace(x.call, body=body)
-        x.rewritten = True
-        x.guard = [*(x.guard or ()), *(f"redacted {kind} {count}" for kind, count in sorted(found.items()))]
+    x.call = msgspec.structs.replace(x.call, body=body)
+    x.rewritten = True
+    x.guard = [*(x.guard or ()), *(f"redacted {kind} {count}" for kind, count in sorted(found.items()))]

@@ -133,3 +133,17 @@ def test_a_megabyte_of_what_could_be_anything_is_no_bomb() -> None:
         stream.feed(text)
         stream.close()
     assert time.perf_counter() - started < 30
+
+
+def test_every_form_of_secret_is_found_by_how_it_begins() -> None:
+    import re
+
+    from edgeinf.core.redact import KEY_FORMS
+    from edgeinf.serve.guard.redaction import _PREFIXES
+
+    for form in KEY_FORMS.split("|"):
+        begins = re.match(r"[A-Za-z0-9_-]+", form)
+        assert begins is not None
+        marks = [mark for mark, starts in _PREFIXES.items() if begins[0].startswith(starts)]
+        # What stands for the form must be in every text of that form.
+        assert any(mark in re.sub(r"\[[^]]*\]", "", form) for mark in marks), form

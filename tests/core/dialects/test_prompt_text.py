@@ -1,0 +1,67 @@
+"""The texts of a request, to look through, to change, to add to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from edgeinf.core.dialects.prompt_text import add_messages, map_texts, question, texts
+from edgeinf.core.errors import CallError
+
+BODY: dict[str, Any] = {
+    "model": "text",
+    "system": [{"type": "text", "text": "text", "cache_control": {"type": "text"}}],
+    "messages": [
+        {"role": "user", "name": "text", "content": "text"},
+        {
+            "role": "user",
+            "content": [{"type": "image_url", "image_url": {"url": "text"}}, {"type": "x", "text": "text"}],
+        },
+        {"role": "assistant", "content": [{"type": "thinking", "thinking": "text", "signature": "text"}]},
+        {"role": "assistant", "tool_calls": [{"id": "text", "function": {"name": "text", "arguments": "text"}}]},
+        {"role": "tool", "tool_call_id": "text", "content": [{"content": [{"novel": "text"}]}]},
+    ],
+    "metadata": {"user_id": "text"},
+}
+
+
+def test_every_text_is_found_and_no_name_id_or_signature() -> None:
+    assert len(texts(BODY)) == 5
+    changed = map_texts(BODY, lambda text: "other")
+    assert str(changed).count("'other'") == 5
+    assert str(changed).count("'text'") == str(BODY).count("'text'") - 5
+
+
+def test_nothing_changed_is_the_very_same_body_and_nothing_is_changed_in_place() -> None:
+    assert map_texts(BODY, lambda text: text) is BODY
+    before = str(BODY)
+    map_texts(BODY, lambda text: "other")
+    assert str(BODY) == before
+
+
+@pytest.mark.parametrize(
+    ("body", "asked"),
+    [
+        ({"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}, "a"),
+        ({"messages": [{"role": "user", "content": "a"}, {"role": "user", "content": [{"text": "c"}]}]}, "c"),
+        ({"messages": [{"role": "system", "content": "a"}]}, ""),
+        ({"input": "a"}, "a"),
+        ({"input": [{"role": "user", "content": [{"type": "input_text", "text": "a"}]}]}, "a"),
+        ({"prompt": ["a", "b"]}, "a\nb"),
+        ({}, ""),
+    ],
+)
+def test_the_question_is_the_last_turn_of_the_user(body: dict[str, Any], asked: str) -> None:
+    assert question(body) == asked
+
+
+def test_a_prompt_of_tokens_cannot_be_added_to() -> None:
+    with pytest.raises(CallError):
+        add_messages("openai-completions", {"prompt": [[1, 2]]}, [("system", "a")], [])
+
+
+def test_messages_keep_their_order_at_both_ends() -> None:
+    body = {"messages": [{"role": "user", "content": "m"}]}
+    made = add_messages("openai-chat", body, [("system", "a"), ("user", "b")], [("user", "c"), ("system", "d")])
+    assert "".join(message["content"] for message in made["messages"]) == "abmcd"
