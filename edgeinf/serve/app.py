@@ -49,6 +49,8 @@ class App:
         client = scope["client"][0] if scope.get("client") else ""
         path = scope["path"]
         x = Exchange(scope["method"], path, scope["query_string"].decode("latin-1"), headers, client, receive, send)
+        if self.runtime.generation.config.events.bodies:
+            x.capture()
         try:
             admit(x, self.runtime.generation.config)
             dialect = dialects.for_path(path)

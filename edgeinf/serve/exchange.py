@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from edgeinf.serve.flight import Flight
     from edgeinf.serve.limits.base import Charge
     from edgeinf.serve.limits.terms import Term
+    from edgeinf.serve.observe.bodies import Capture
+    from edgeinf.serve.observe.tracing import Trace
     from edgeinf.serve.steps.answer import AnswerView
     from edgeinf.serve.steps.parts import Parts
 
@@ -61,6 +63,7 @@ class Exchange:
         "bypass",
         "cache",
         "call",
+        "captured",
         "charges",
         "client",
         "controls",
@@ -102,6 +105,7 @@ class Exchange:
         "stored",
         "team",
         "tier",
+        "trace",
         "ttft_at",
         "usage",
         "usd",
@@ -169,6 +173,8 @@ class Exchange:
         self.usd: float | None = None
         self.usd_saved: float | None = None
         self.saved_ms: float | None = None  # what a hit's answer took the first time
+        self.captured: Capture | None = None  # what was sent, where events hold it
+        self.trace: Trace | None = None  # its place in a trace, where traces are kept
         self.guard: list[str] | None = None
         self.origin_ms = 0.0
         self.first_byte_at: float | None = None
@@ -179,11 +185,17 @@ class Exchange:
         """Send the head of the answer."""
         self.status = status
         self.first_byte_at = time.perf_counter()
-        if self.limit_headers:
-            # The client's limits are those of this server; the origin's are about an account that is not the client's.
-            own = {name for name, _ in self.limit_headers}
-            headers = [*(pair for pair in headers if pair[0] not in own), *self.limit_headers]
-        await self._send({"type": "http.response.start", "status": status, "headers": headers})
+        await self._send({"type": "http.response.start", "status": status, "headers": self.with_limits(headers)})
+
+    def with_limits(self, headers: Headers) -> Headers:
+        """Return an answer's headers with the client's limits among them.
+
+        They are those of this server; the origin's are about an account that is not the client's.
+        """
+        if not self.limit_headers:
+            return headers
+        own = {name for name, _ in self.limit_headers}
+        return [*(pair for pair in headers if pair[0] not in own), *self.limit_headers]
 
     async def write(self, body: bytes, *, more: bool) -> None:
         """Send a part of the answer, waiting while the client does not read."""
@@ -203,6 +215,13 @@ class Exchange:
     def call_streams(self) -> bool:
         """Return whether the caller wants a stream."""
         return self.call is not None and self.call.stream
+
+    def capture(self) -> None:
+        """Keep what is sent from here on."""
+        from edgeinf.serve.observe.bodies import Capture
+
+        self.captured = Capture(self._send)
+        self._send = self.captured.send
 
     async def receive(self) -> Message:
         """Return the next message from the client's side."""

@@ -43,7 +43,8 @@ async def answer_call(x: Exchange, runtime: Runtime) -> None:
             await understand(x, runtime)
             x.view = view_of(x, runtime.generation.answer)
             await limit_call(x, runtime)
-            hits = await lookup(x, runtime.tiers, runtime.clock.now())
+            looking = lookup(x, runtime.tiers, runtime.clock.now())
+            hits = await (looking if runtime.tracer is None else runtime.tracer.looking(x, looking))
             if hits is not None:
                 note_hit(x, hits[0].entry, runtime)
                 await replay.send_hit(x, hits, runtime)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from edgeinf.core.clock import Clock, SystemClock
 from edgeinf.core.config.schema import Config
@@ -17,12 +19,17 @@ from edgeinf.serve.limits.base import Limiter
 from edgeinf.serve.limits.estimate import Estimator
 from edgeinf.serve.limits.local import LocalLimiter
 from edgeinf.serve.memo import Memo
+from edgeinf.serve.observe.bodies import redaction
 from edgeinf.serve.observe.event_log import EventLog
 from edgeinf.serve.observe.observer import Observer
+from edgeinf.serve.observe.tracing import Tracer
 from edgeinf.serve.origin.accounts import Accounts
 from edgeinf.serve.origin.client import Client
 from edgeinf.serve.origin.pool import Connections
 from edgeinf.serve.origin.regions import Regions
+
+if TYPE_CHECKING:
+    from edgeinf.serve.observe.otel import Exporter
 
 __all__ = ["Runtime", "make_runtime", "seed_of"]
 
@@ -55,6 +62,8 @@ class Runtime:
         self.regions = Regions(clock)
         self.accounts = Accounts()
         self.observer = Observer(secret)
+        self.tracer: Tracer | None = None
+        self.exporter: Exporter | None = None
         self.peers: Peers = Alone()
         self.shared_flights: SharedFlights | None = None
         self.rejections: dict[str, int] = {}  # how often each limit said no
@@ -75,6 +84,8 @@ class Runtime:
         await self.limiter.aclose()
         await self.tiers.aclose()
         await self.client.aclose()
+        if self.exporter is not None:
+            await asyncio.to_thread(self.exporter.close)
         self.events.close()
 
 
@@ -96,15 +107,26 @@ def make_runtime(config: Config, *, clock: Clock | None = None, secret: bytes | 
 
         far.append(SharedTier(RedisLink(cache.shared.url, timeout_s=cache.shared.timeout, clock=clock)))
     secret = event_secret(config) if secret is None else secret
-    return Runtime(
+    made = Runtime(
         make_generation(config),
         client=Connections(),
         tiers=Tiers(clock, memory, far, stale_s=max(cache.stale_if_error, cache.stale_while_revalidate)),
-        events=EventLog(config.events.file, rotate_bytes=config.events.rotate, keep=config.events.keep),
+        events=EventLog(
+            config.events.file,
+            rotate_bytes=config.events.rotate,
+            keep=config.events.keep,
+            prepare=redaction(config.guard.redact) if config.events.bodies else None,
+        ),
         clock=clock,
         seed=seed_of(config, secret),
         secret=secret,
     )
+    if config.events.otlp is not None:
+        from edgeinf.serve.observe.otel import Exporter
+
+        made.exporter = Exporter(config.events.otlp)
+        made.tracer = Tracer(made.exporter)
+    return made
 
 
 def seed_of(config: Config, secret: bytes) -> int:

@@ -9,6 +9,7 @@ import msgspec
 from edgeinf.core.errors import CallError
 from edgeinf.serve.exchange import Exchange
 from edgeinf.serve.flight import Flight
+from edgeinf.serve.observe.tracing import Span, traced
 from edgeinf.serve.origin import adapters
 from edgeinf.serve.origin.outgoing import client_account, dialect_headers, outgoing
 from edgeinf.serve.runtime import Runtime
@@ -80,10 +81,14 @@ def _start(this: Try, leg: Leg) -> None:
 
 
 async def _run(this: Try, leg: Leg) -> Recording | None:
-    flight = this.flight
+    flight, tracer = this.flight, this.runtime.tracer
+    origin = leg.target.origin
+    span = None if tracer is None else tracer.attempt(this.x, origin.name, origin.base)
+    cause: str | None = "cancelled"
     try:
         await _prepare(this, leg)
-        recording = await relay(this.runtime.client, _attempt(this, leg), flight)
+        recording = await relay(this.runtime.client, _attempt(this, leg, span), flight)
+        cause = None if flight.failure is None else flight.failure.code
         # What broke after its first token is the region's failure, though the client has part of an answer.
         if flight.failure is not None:
             leg.failed(AttemptFailed("bad-answer", flight.failure))
@@ -92,12 +97,15 @@ async def _run(this: Try, leg: Leg) -> Recording | None:
             leg.failed(AttemptFailed("bad-answer", error))
         return recording
     except AttemptFailed as error:
+        cause = error.cause
         leg.failed(error)
         if error.cause == "404":
             adapters.forget(leg.target, leg.state)
         raise
     finally:
         leg.end()
+        if tracer is not None and span is not None:
+            tracer.end(span, cause)
 
 
 async def _prepare(this: Try, leg: Leg) -> None:
@@ -112,7 +120,7 @@ async def _prepare(this: Try, leg: Leg) -> None:
         raise AttemptFailed("adapter", error, elsewhere=True)
 
 
-def _attempt(this: Try, leg: Leg) -> Attempt:
+def _attempt(this: Try, leg: Leg, span: Span | None) -> Attempt:
     x, target = this.x, leg.target
     assert x.call is not None
     assert x.dialect is not None
@@ -122,6 +130,8 @@ def _attempt(this: Try, leg: Leg) -> Attempt:
     if target.sent != x.call.model:
         body = {**(x.call.body if body is None else body), "model": target.sent}
     headers = dialect_headers(target.origin, x.dialect.family, x.headers, this.runtime.generation.forward_headers)
+    if span is not None:
+        headers = traced(headers, span)
     raw = x.raw if body is None else msgspec.json.encode(body)
     return Attempt(
         origin=target.origin,

@@ -8,6 +8,7 @@ from functools import lru_cache
 from edgeinf.core.events import Event, EventKeys, EventScope
 from edgeinf.core.key import hash_id, key_space
 from edgeinf.serve.exchange import Exchange
+from edgeinf.serve.observe.bodies import with_bodies
 from edgeinf.serve.runtime import Runtime
 
 __all__ = ["make_event", "record"]
@@ -15,9 +16,13 @@ __all__ = ["make_event", "record"]
 
 def record(x: Exchange, runtime: Runtime) -> None:
     """Queue the request's event, for the log and for the figures."""
+    if runtime.tracer is not None:
+        runtime.tracer.of(x)
     event = make_event(x, runtime.secret)
-    runtime.events.put(event)
+    runtime.events.put(event if x.captured is None else with_bodies(event, x))
     runtime.observer.note(event, x.call, len(x.raw), x.saved_ms)
+    if runtime.tracer is not None:
+        runtime.tracer.finish(x, event)
 
 
 def make_event(x: Exchange, secret: bytes) -> Event:
@@ -51,6 +56,7 @@ def make_event(x: Exchange, secret: bytes) -> Event:
         key_space=_space(secret),
         scope=EventScope(kind=x.scope.kind, id=scope_id),
         guard=x.guard,
+        prompt=x.prompt,
         status=x.status,
         error=x.error,
         input_tokens=usage.input_tokens,
@@ -63,7 +69,7 @@ def make_event(x: Exchange, secret: bytes) -> Event:
         ttft_ms=None if x.ttft_at is None else round((x.ttft_at - x.started) * 1000, 3),
         total_ms=round(total_ms, 3),
         attempts=x.attempts,
-        trace_id=_trace_id(x.header(b"traceparent")),
+        trace_id=x.trace.id if x.trace is not None else _trace_id(x.header(b"traceparent")),
     )
 
 
