@@ -10,8 +10,10 @@ from typing import Any
 
 import msgspec
 
+from edgeinf.core.dialects import by_name
 from edgeinf.core.events import Event
 from edgeinf.core.redact import redact
+from edgeinf.core.wire import sse
 from edgeinf.serve.exchange import Exchange, Message, Send
 
 __all__ = ["LIMIT", "Capture", "redaction", "with_bodies"]
@@ -57,11 +59,22 @@ def redaction(kinds: Sequence[str]) -> Callable[[Event], Event]:
     def prepare(event: Event) -> Event:
         if event.request is None and event.response is None:
             return event
+        answer = _whole(event.dialect, event.response)
         return msgspec.structs.replace(
-            event, request=_readable(event.request, clean), response=_readable(event.response, clean)
+            event, request=_readable(event.request, clean), response=_readable(answer, clean)
         )
 
     return prepare
+
+
+def _whole(dialect: str, body: Any) -> Any:
+    """Return a stream as one answer: cut into tokens, a credential in it would not be seen."""
+    if not isinstance(body, bytes) or not body.startswith((b"data:", b"event:", b":", b"id:", b"retry:")):
+        return body
+    try:
+        return by_name(dialect).fold(sse.decode_all(body))
+    except (ValueError, KeyError):
+        return "(a stream that is not one whole answer)"
 
 
 def _readable(body: Any, clean: Callable[[str], str]) -> Any:
