@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
-__all__ = ["TYPOGRAPHY", "VIEW", "WIDTH", "folder", "holder"]
+__all__ = ["INVISIBLE", "JOINERS", "PAIRED_QUOTES", "QUOTES", "TYPOGRAPHY", "VIEW", "WIDTH", "folder", "holder"]
 
 
 def _width() -> dict[int, int]:
@@ -24,16 +24,23 @@ def _width() -> dict[int, int]:
 
 
 WIDTH: dict[int, int] = _width()
-TYPOGRAPHY: dict[int, int] = {
+QUOTES: dict[int, int] = {
     **dict.fromkeys(map(ord, "“”„‟"), ord('"')),
     **dict.fromkeys(map(ord, "‘’‚‛"), ord("'")),
+}
+# Quotes that open or close; ``’`` alone is an apostrophe far more often.
+PAIRED_QUOTES: dict[int, int] = {point: target for point, target in QUOTES.items() if chr(point) != "’"}
+TYPOGRAPHY: dict[int, int] = {
+    **QUOTES,
     **dict.fromkeys(map(ord, "‐‑‒–—―−"), ord("-")),
     **dict.fromkeys((0xA0, 0x2007, 0x202F), ord(" ")),
 }
 VIEW: dict[int, int] = {**WIDTH, **TYPOGRAPHY}
+INVISIBLE = "\u200b\u2060\ufeff\u00ad"
+JOINERS = "\u200c\u200d"
 
 
-def holder(table: dict[int, int]) -> Callable[[str], bool]:
+def holder(table: Iterable[int]) -> Callable[[str], bool]:
     """Return a function that says whether a text holds a character of the table."""
     search = _any_of(table).search
     return lambda text: search(text) is not None
@@ -46,5 +53,5 @@ def folder(table: dict[int, int]) -> Callable[[str], str]:
     return lambda text: sub(lambda found: replaced[found.group()], text)
 
 
-def _any_of(table: dict[int, int]) -> re.Pattern[str]:
+def _any_of(table: Iterable[int]) -> re.Pattern[str]:
     return re.compile(f"[{''.join(map(re.escape, map(chr, sorted(table))))}]")

@@ -36,6 +36,7 @@ _MASKS: dict[str, Rule] = {rule.name: rule for rule in (timestamps.RULE, uuids.R
 MASK_KINDS = (*_MASKS, *(f"user:{kind}" for kind in _MASKS))
 
 _NOTHING = Passage()
+_ROUNDS = 4
 
 
 class Level(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,7 +112,7 @@ _LOOSE = (zero_width.RULE, width.RULE, typography.RULE, lower_case.RULE, spaces.
 
 
 def _loose(*masks: Rule) -> Passage:
-    return Passage(text=(*_SAFE, *masks, *_LOOSE), opening=(lead.RULE,), ending=(closing.RULE,))
+    return Passage(text=(*_SAFE, *masks, *_LOOSE), opening=(lead.RULE,), ending=(closing.RULE,), rounds=_ROUNDS)
 
 
 def _masked(kinds: tuple[str, ...]) -> Level:

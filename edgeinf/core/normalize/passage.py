@@ -6,27 +6,34 @@ import msgspec
 
 from edgeinf.core.normalize import edges, fences
 from edgeinf.core.normalize.base import Rule
+from edgeinf.core.normalize.folding import INVISIBLE, JOINERS, VIEW, holder
 
 __all__ = ["Passage"]
 
-# Rules that replace characters can open the way for each other, or for a code fence; a few rounds settle all but
-# contrived texts, which then keep the form of the rules that cannot change meaning.
-_ROUNDS = 4
+# What a round replaces may be part of something that the next round finds; an apostrophe is part of nothing.
+_unsettling = holder([point for point in {*VIEW, *map(ord, INVISIBLE + JOINERS)} if chr(point) != "’"])
 
 
 class Passage(msgspec.Struct, frozen=True, kw_only=True):
-    """The rules for one kind of text. ``text`` runs on every piece, ``opening`` and ``ending`` at a message's ends."""
+    """The rules for one kind of text. ``text`` runs on every piece, ``opening`` and ``ending`` at a message's ends.
+
+    Rules that replace characters can open the way for each other, or for a code fence; a few rounds settle all but
+    contrived texts, which then keep the form of the rules that cannot change meaning.
+    """
 
     text: tuple[Rule, ...] = ()
     opening: tuple[Rule, ...] = ()
     ending: tuple[Rule, ...] = ()
+    rounds: int = 0  # times to try for a form that stays; 0 where each rule only adds to what the others did
 
     def normal(self, text: str, *, first: bool = True, last: bool = True, fence: str = "") -> str:
         """Return the normal form; idempotent. ``fence`` is the code fence in which the text begins, if any."""
         done = self._once(text, first, last, fence)
-        if (done.isascii() and not fences.may_hold(done)) or not any(rule.changes_meaning for rule in self.text):
+        if not self.rounds:
             return done
-        for _ in range(_ROUNDS):
+        if done.isascii() and not fences.may_hold(done) and (text.isascii() or not _unsettling(text)):
+            return done
+        for _ in range(self.rounds):
             before, done = done, self._once(done, first, last, fence)
             if done == before:
                 return done

@@ -27,13 +27,24 @@ _PREFIXED = re.compile(
 )
 _HINTS = ("req", "trace", "span", "sess", "corr")
 _CANDIDATE = re.compile(r"[0-9](?:[a-zA-Z_.-]|[0-9]{3}|(?<=[a-zA-Z_.-][0-9]))")  # a digit in a word, or a long number
+# The same on bytes, several times faster: 0 for a digit, a for what else an id is made of.
+_KINDS = bytes(
+    ord("0") if chr(b).isdigit() else ord("a") if chr(b).isalnum() or b in b"_.-" else 32 for b in range(256)
+)
 
 
 def _apply(text: str) -> str:
-    if not _CANDIDATE.search(text):
+    if not _may_hold(text):
         return text
     text = _mask_named(text)
     return _TRACEPARENT.sub(MASK, text) if text.count("-") > 2 else text
+
+
+def _may_hold(text: str) -> bool:
+    if not text.isascii():
+        return _CANDIDATE.search(text) is not None
+    kinds = text.encode().translate(_KINDS)
+    return b"a0" in kinds or b"0a" in kinds or b"0000" in kinds
 
 
 def _mask_named(text: str) -> str:

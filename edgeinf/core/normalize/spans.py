@@ -1,8 +1,9 @@
 """Find the spans of a text that no rule of ``loose`` may change: quotes, backticks, URLs and paths.
 
 A span is found on a view of the text in which every character that the rules replace is replaced already, one for
-one. So a rule cannot move a span, and applying it twice is applying it once. The marks around a quotation are not
-part of its span: a curly quote becomes a straight one, what it encloses stays.
+one, so that a rule cannot move a span. Curly quotes that open or close are the exception: there the view keeps them,
+because straight quotes may stand inside. The marks around a quotation are not part of its span: a curly quote becomes
+a straight one and what it encloses stays; but for a pair that would no longer be read as a pair.
 """
 
 from __future__ import annotations
@@ -11,16 +12,21 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
-from edgeinf.core.normalize.folding import VIEW, folder
+from edgeinf.core.normalize.folding import PAIRED_QUOTES, QUOTES, VIEW, folder, holder
 
 __all__ = ["outside", "protected", "restored"]
 
 Span = tuple[int, int]
 
 _fold = folder(VIEW)
-_MARKS = re.compile(r"[`\"'/\\«‹「『](?<!\w')")  # an apostrophe in or after a word opens nothing
+_fold_but_quotes = folder({point: target for point, target in VIEW.items() if point not in QUOTES})
+_holds_pairs = holder(PAIRED_QUOTES)
+_MARKS = re.compile(r"[`\"'/\\«‹「『“„‟‘‚‛](?<!\w')")  # an apostrophe in or after a word opens nothing
 _ASCII_MARKS = bytes(int(chr(byte) in "`\"'/\\") for byte in range(256))
-_CLOSING = {'"': '"', "«": "»", "‹": "›", "「": "」", "『": "』"}
+_CLOSING = {"«": "»", "‹": "›", "「": "」", "『": "』", "“": "”", "‟": "”"}
+_STRAIGHT = {**dict.fromkeys("“„‟", '"'), **dict.fromkeys("‘‚‛", "'")}
+_LOW_END = re.compile("[“”]")
+_CURLY_SINGLE_END = re.compile(r"’(?!\w)")
 _TICKS = re.compile(r"`+")
 _SINGLE_END = re.compile(r"(?<=\S)'(?!\w)")
 _SPACE = re.compile(r"\s")
@@ -28,7 +34,9 @@ _SPACE = re.compile(r"\s")
 
 def protected(text: str) -> list[Span]:
     """Return the spans, in order, that do not overlap."""
-    return _spans(text if text.isascii() else _fold(text))
+    if text.isascii():
+        return _spans(text)
+    return _spans(_fold_but_quotes(text) if _holds_pairs(text) else _fold(text))
 
 
 @lru_cache(maxsize=1)  # one rule after the other asks about one text, and no rule changes its view
@@ -48,19 +56,17 @@ def _spans(view: str) -> list[Span]:
                 cursor = _run_end(view, at)
                 continue
             span = ticked
-        elif mark in unclosed or (at and _in_word(view[at - 1])):
+        elif mark in unclosed or (mark in "\"'" and _opens_nothing(view, at)):
             continue
-        elif mark == "'" and view[at + 1 : at + 2].isspace():
-            continue  # an apostrophe before a space opens nothing
         else:
-            closing = _single_end(view, at) if mark == "'" else view.find(_CLOSING[mark], at + 1)
+            closing = _closing(view, at, mark)
             if closing < 0:
                 unclosed.add(mark)
                 continue
-            span = (at + 1, closing)
+            span = (at + 1, closing) if _stays_a_pair(view, at, closing) else (at, closing + 1)
         spans.append(span)
         # a closing quote is passed over; a token and a code span already end behind themselves
-        cursor = span[1] if mark in "/\\`" else span[1] + 1
+        cursor = span[1] if mark in "/\\`" or span[0] == at else span[1] + 1
     return spans
 
 
@@ -133,10 +139,39 @@ def _ticked(view: str, at: int, unclosed: set[str]) -> Span | None:
     return None
 
 
-def _single_end(view: str, at: int) -> int:
-    """Return where a single quotation closes, or -1; an apostrophe inside a word does not."""
-    found = _SINGLE_END.search(view, at + 2)
+def _closing(view: str, at: int, mark: str) -> int:
+    """Return where a quotation closes, or -1. A straight quote behind a backslash does not close."""
+    if mark in _CLOSING:
+        return view.find(_CLOSING[mark], at + 1)
+    if mark == '"':
+        closing = view.find('"', at + 1)
+        while closing > 0 and view[closing - 1] == "\\":
+            closing = view.find('"', closing + 1)
+        return closing
+    if mark == "'":
+        end, at = _SINGLE_END, at + 1  # an apostrophe inside a word does not close, nor does an empty quotation
+    else:
+        end = _LOW_END if mark == "„" else _CURLY_SINGLE_END
+    found = end.search(view, at + 1)
     return found.start() if found else -1
+
+
+def _opens_nothing(view: str, at: int) -> bool:
+    """Return whether a straight quote is an apostrophe or an inch."""
+    return (at > 0 and _in_word(view[at - 1])) or (view[at] == "'" and view[at + 1 : at + 2].isspace())
+
+
+def _stays_a_pair(view: str, at: int, closing: int) -> bool:
+    """Return whether the marks of a quotation, made straight, would still enclose the same."""
+    straight = _STRAIGHT.get(view[at])
+    if straight is None:
+        return True
+    if at and _in_word(view[at - 1]):
+        return False
+    inside = view[at + 1 : closing]
+    if straight == '"':
+        return '"' not in inside
+    return bool(inside) and not inside[0].isspace() and not inside[-1].isspace() and not _SINGLE_END.search(inside)
 
 
 def _in_word(char: str) -> bool:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from edgeinf.core.normalize import spans
 from edgeinf.core.normalize.base import Rule
-from edgeinf.core.normalize.folding import WIDTH, folder, holder
+from edgeinf.core.normalize.folding import WIDTH, folder
 
 __all__ = ["RULE"]
 
 
-_holds = holder(WIDTH)
 _fold = folder(WIDTH)
 
 
 def _apply(text: str) -> str:
-    return spans.restored(text, _fold(text)) if not text.isascii() and _holds(text) else text
+    if text.isascii():
+        return text
+    folded = _fold(text)
+    return text if folded == text else spans.restored(text, folded)
 
 
 RULE = Rule(name="width", apply=_apply, changes_meaning=True)

@@ -11,21 +11,20 @@ import re
 
 from edgeinf.core.normalize import spans
 from edgeinf.core.normalize.base import Rule
+from edgeinf.core.normalize.folding import INVISIBLE, JOINERS
 
 __all__ = ["RULE"]
 
-_INVISIBLE = "\u200b\u2060\ufeff\u00ad"
-_ANY = re.compile(f"[{_INVISIBLE}\u200c\u200d]")
 _DROPPED = re.compile(
-    f"(?<![`~{_INVISIBLE}])[{_INVISIBLE}]+(?![`~{_INVISIBLE}])"
-    "|(?<=[\x00-\x5f\x61-\x7d\x7f])[\u200c\u200d]+(?=[\x00-\x5f\x61-\x7d\x7f])"
+    f"(?<![`~{INVISIBLE}])[{INVISIBLE}]+(?![`~{INVISIBLE}])"
+    f"|(?<=[\x00-\x5f\x61-\x7d\x7f])[{JOINERS}]+(?=[\x00-\x5f\x61-\x7d\x7f])"
 )
 
 
 def _apply(text: str) -> str:
     if text.isascii():
         return text
-    while _ANY.search(text):
+    while any(map(text.__contains__, INVISIBLE + JOINERS)):
         # dropping one may bring another between its neighbours, so go on until nothing moves
         done = spans.outside(text, lambda part: _DROPPED.sub("", part))
         if done == text:

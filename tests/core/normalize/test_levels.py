@@ -190,3 +190,39 @@ def test_unknown_levels_and_kinds_are_refused() -> None:
         level("masked", mask=("emails",))
     with pytest.raises(KeyError):
         level("fuzzy")
+
+
+_VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text()
+    | st.sampled_from(["It Is", 'say "Hi" Now', "a\\b C", "“Q” R", "x'S T"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@pytest.mark.parametrize("at", _ALL[1:3], ids=_IDS[1:3])
+@given(value=_VALUES, role=st.sampled_from(["user", "system"]))
+def test_json_in_a_prompt_keeps_its_values(at: object, value: object, role: str) -> None:
+    done = at.content(role, "Look: " + json.dumps({"Data": value}))  # type: ignore[attr-defined]
+    assert json.loads(done.removeprefix("look: ")) == {"Data": value}
+
+
+_URLS = st.builds(
+    "{}://{}/{}?{}#{}".format,
+    st.sampled_from(["http", "HTTPS", "s3", "redis"]),
+    st.sampled_from(["example.com", "EXAMPLE.Com:8080", "user@Host.io", "[::1]"]),
+    st.text("abcXYZ09-._~%!$&'()*+,;=:@/", max_size=12),
+    st.text("abcXYZ09-._~%!$&()*+,;=:@/?", max_size=8),
+    st.text("abcXYZ09", max_size=4),
+)
+
+
+@pytest.mark.parametrize("at", _ALL, ids=_IDS)
+@given(url=_URLS, before=plain_words, after=plain_words)
+def test_urls_keep_every_character(at: object, url: str, before: str, after: str) -> None:
+    for role in ("system", "user"):
+        assert f" {url} " in at.content(role, f"{before} {url} {after}")  # type: ignore[attr-defined]
+        assert url in at.content(role, f"{before} {url}")  # type: ignore[attr-defined]

@@ -22,6 +22,13 @@ from tests.core.normalize.texts import nasty_texts
         ("in C:\\Temp\\x and /etc/hosts", ["C:\\Temp\\x", "/etc/hosts"]),
         ("«a» ‹b› 「c」", ["a", "b", "c"]),
         ("他说“Hello”吧", ["Hello"]),
+        ('{"a": "say \\"Hi\\" There"}', ["a", 'say \\"Hi\\" There']),
+        ('"He said “Hi” Now"', ["He said “Hi” Now"]),
+        ('“He said "Hi" Now”', ['“He said "Hi" Now”']),
+        ("‘It’s Here’ he said", ["It’s Here"]),
+        ("„Guten Tag“ und „Hallo”", ["Guten Tag", "Hallo"]),
+        ("say“Hi”", ["“Hi”"]),
+        ("“open and more", []),
     ],
 )
 def test_spans_are_found(text: str, found: list[str]) -> None:
