@@ -139,6 +139,10 @@ class Lab:
             process.terminate()
             process.wait(20)
 
+    def settle(self) -> None:
+        """Let the connections that the edge opens before any call stand."""
+        self.net.run(HUB, ["sleep", "1.5"])
+
     def traffic(self, url: str, arm: Arm, calls: int, *, seed: int = 7) -> list[Outcome]:
         log = self.folder / "calls.jsonl"
         log.unlink(missing_ok=True)
@@ -162,6 +166,7 @@ def measure(lab: Lab, arm: Arm, calls: int) -> Figures:
     before = lab.counted()
     if arm.edge:
         with lab.edge(routing=arm.routing, cache=arm.cache) as url:
+            lab.settle()
             found = lab.traffic(url, arm, calls)
     else:
         found = lab.traffic(lab.origin_url("home"), arm, calls)
@@ -187,7 +192,7 @@ def first_calls(lab: Lab) -> dict[str, float]:
         times = []
         for seed in range(5):
             with lab.edge(routing=False, cache=False, prewarm=prewarm) as url:
-                lab.net.run("client", ["sleep", "1.5"])  # a round trip or two for the connections to stand
+                lab.settle()
                 calls = lab.traffic(url, Arm(name="", fresh=True), 1, seed=seed)
             times += [c.ttft_ms for c in calls if c.ttft_ms is not None]
         found[f"prewarm {prewarm}"] = round(statistics.median(times), 1)

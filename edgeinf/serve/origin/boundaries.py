@@ -6,7 +6,8 @@ import re
 
 __all__ = ["EventCutter"]
 
-_BOUNDARY = re.compile(rb"(?:\r\n|\n|\r)(?:\r\n|\n|\r)")
+# A CR with its LF is one line end, never two; a CR at the very end of what has come counts as one.
+_BOUNDARY = re.compile(rb"(?:\r\n|\n|\r(?!\n)){2}")
 
 
 class EventCutter:
