@@ -48,6 +48,10 @@ class Bearers:
         found = self._known.get(digest)
         return found if found is not None and hmac.compare_digest(found.digest, digest) else None
 
+    def knows(self, headers: dict[bytes, bytes]) -> bool:
+        """Return whether a request carries any key that is known, expired or not."""
+        return any(self.find(credential) is not None for credential in presented(headers))
+
 
 def presented(headers: dict[bytes, bytes]) -> list[bytes]:
     """Return the credentials that a request carries, without their scheme."""

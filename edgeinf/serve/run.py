@@ -17,6 +17,7 @@ from edgeinf.core.errors import UsageError
 from edgeinf.serve import systemd
 from edgeinf.serve.app import App
 from edgeinf.serve.front import check_tls
+from edgeinf.serve.limits.ledger import ledger_for
 from edgeinf.serve.origin.upkeep import Upkeep
 from edgeinf.serve.protocol import protocol_class
 from edgeinf.serve.reload import Load, apply_config, read_config, watch_files
@@ -117,6 +118,10 @@ async def serve(
     waiting = [asyncio.ensure_future(_stop_on(stop, server, runtime, linger_s))] if stop is not None else []
     if force is not None:
         waiting.append(asyncio.ensure_future(_force_on(force, server)))
+    ledger = ledger_for(config, runtime.limiter)
+    if ledger is not None:
+        ledger.load()
+        waiting.append(asyncio.ensure_future(ledger.keep()))
     if config.cache.shared is not None or config.limits_shared is not None:
         from edgeinf.serve.fleet.redis_fleet import join_fleet
 

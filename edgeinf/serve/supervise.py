@@ -26,6 +26,7 @@ from edgeinf.core.errors import UsageError
 from edgeinf.serve import systemd
 from edgeinf.serve.fleet.hub import Hub
 from edgeinf.serve.fleet.link import Link, LinkDown, connect
+from edgeinf.serve.limits.ledger import ledger_for
 from edgeinf.serve.limits.local import LocalLimiter
 from edgeinf.serve.reload import Load, read_config, watch_files
 from edgeinf.serve.secret import event_secret
@@ -69,7 +70,9 @@ class _Parent:
         self._count = count
         self._load = load
         self._secret = event_secret(config)
-        self._hub = Hub(LocalLimiter(SystemClock()))
+        limiter = LocalLimiter(SystemClock())
+        self._ledger = ledger_for(config, limiter)
+        self._hub = Hub(limiter)
         self._workers: list[_Worker] = []
         self._failure: str | None = None
         self._stopping = asyncio.Event()
@@ -84,6 +87,8 @@ class _Parent:
         loop.add_signal_handler(signal.SIGCHLD, self._reap)
         loop.add_signal_handler(signal.SIGHUP, self._reload.set)
         keepers: list[asyncio.Task[None]] = []
+        if self._ledger is not None:
+            self._ledger.load()
         try:
             if self._load is not None:
                 keepers.append(loop.create_task(watch_files(watch, self._changed)))
@@ -93,11 +98,15 @@ class _Parent:
                 systemd.notify("READY=1")
             keepers += [loop.create_task(self._keep(worker)) for worker in list(self._workers)]
             keepers += [loop.create_task(systemd.keep_watchdog()), loop.create_task(self._reloads())]
+            if self._ledger is not None:
+                keepers.append(loop.create_task(self._ledger.keep()))
             await self._stopping.wait()
         finally:
             for keeper in keepers:
                 keeper.cancel()
             await self._end_all()
+            if self._ledger is not None:
+                self._ledger.save()
         return self._code
 
     # --- workers ---

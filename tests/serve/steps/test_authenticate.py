@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,17 @@ async def test_a_cached_answer_is_not_for_whoever_has_no_key(tmp_path: Path, ori
     async with running(config) as proxy:
         assert (await proxy.ask(headers=bearer("a"))).status_code == 200
         assert (await proxy.ask(headers={"authorization": "Bearer ek-stranger-0123456789"})).status_code == 401
+
+
+async def test_what_a_stranger_sends_is_not_even_read(tmp_path: Path, origin: MockOrigin) -> None:
+    async with running(front(tmp_path, origin, auth=auth_for("a"))) as proxy:
+        port = int(proxy.url.rsplit(":", 1)[1])
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        head = b"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 40000000\r\n"
+        writer.write(head + b"authorization: Bearer ek-stranger-0123456789\r\n\r\n{")
+        async with asyncio.timeout(20):
+            assert b" 401 " in await reader.readline()
+        writer.close()
 
 
 @pytest.mark.parametrize(
