@@ -23,6 +23,7 @@ COMMANDS: dict[str, str] = {
     "init": "write a commented config, from what the machine has or from another tool's",
     "schema": "print the JSON Schema of the config, for editors",
     "doctor": "check this machine: config, port, folders, limits, what is reachable",
+    "top": "watch a running server in the terminal",
     "cache": "see and change what is stored",
     "keys": "make virtual keys, and hash them for the config",
     "index": "index documents for prompts, and ask them something",
