@@ -49,6 +49,7 @@ async def run(this: Try, leg: Leg) -> tuple[Recording | None, Leg]:
     if after_s is None:
         return await _run(this, leg), leg
     failure: AttemptFailed | None = None
+    legs = [leg]
     try:
         _start(this, leg)
         while this.running:
@@ -57,6 +58,7 @@ async def run(this: Try, leg: Leg) -> tuple[Recording | None, Leg]:
             if not done:
                 second = None if this.winner is not None else this.journey.hedge()
                 if second is not None:
+                    legs.append(second)
                     _start(this, second)
                 continue
             for task in done:
@@ -74,6 +76,8 @@ async def run(this: Try, leg: Leg) -> tuple[Recording | None, Leg]:
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
+        for one in legs:  # a task that is cancelled before its first step runs nothing, not even what cleans up
+            one.end()
 
 
 def _start(this: Try, leg: Leg) -> None:

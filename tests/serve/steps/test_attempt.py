@@ -100,3 +100,18 @@ async def test_what_acts_at_the_origin_is_never_sent_twice_at_once(make_origin: 
     async with proxying(region(a, "a"), region(b, "b"), routing=hedging(0.02)) as proxy:
         await ask_chat(proxy, store=True, tools=tools)
     assert (a.count, b.count) == (1, 0)
+
+
+async def test_a_call_given_up_before_its_first_step_gives_its_place_back(make_origin: Make) -> None:
+    a, b = await make_origin(), await make_origin()
+    async with proxying(region(a, "a", max_concurrency=1), region(b, "b"), routing=hedging()) as proxy:
+        for number in range(30):
+            task = asyncio.create_task(ask_chat(proxy, f"{number}", stream=True))
+            await asyncio.sleep(0.0005 * number)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        await a.until_idle(within_s=2.0)
+        await b.until_idle(within_s=2.0)
+        await asyncio.sleep(0.1)
+        report = proxy.runtime.regions.report(proxy.runtime.generation.origins)
+    assert [r.in_flight for r in report] == [0, 0]
