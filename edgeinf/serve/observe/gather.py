@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import resource
 import sys
@@ -67,6 +68,7 @@ async def _gauges(runtime: Runtime) -> Gauges:
         flights=len(runtime.flights),
         memory_bytes=_resident(),
         open_files=_open_files(),
+        tasks=len(asyncio.all_tasks()),
         cpu_seconds=usage.ru_utime + usage.ru_stime,
         events_written=runtime.events.written,
         events_dropped=runtime.events.dropped,

@@ -74,6 +74,7 @@ FAMILIES: dict[str, Family] = {
     "edgeinf_worker_start_time_seconds": Family("gauge", ("worker",), "When the process began, since the epoch."),
     "edgeinf_worker_memory_bytes": Family("gauge", ("worker",), "Resident memory."),
     "edgeinf_worker_open_files": Family("gauge", ("worker",), "Open file descriptors."),
+    "edgeinf_worker_tasks": Family("gauge", ("worker",), "Tasks of the event loop."),
     "edgeinf_worker_cpu_seconds_total": Family("counter", ("worker",), "Processor time used."),
 }  # fmt: skip
 
@@ -148,6 +149,7 @@ def _from_gauges(workers: Sequence[Gauges]) -> Iterator[_Sample]:
             ("edgeinf_worker_start_time_seconds", gauges.started_at),
             ("edgeinf_worker_memory_bytes", gauges.memory_bytes),
             ("edgeinf_worker_open_files", gauges.open_files),
+            ("edgeinf_worker_tasks", gauges.tasks),
             ("edgeinf_worker_cpu_seconds_total", gauges.cpu_seconds),
             ("edgeinf_cache_writes_dropped_total", gauges.cache_writes_dropped),
         ):

@@ -41,6 +41,7 @@ class Gauges(msgspec.Struct, kw_only=True):
     flights: int = 0
     memory_bytes: int = 0
     open_files: int = 0
+    tasks: int = 0
     cpu_seconds: float = 0.0
     events_written: int = 0
     events_dropped: int = 0
