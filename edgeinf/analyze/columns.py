@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 import xxhash
@@ -28,6 +28,29 @@ ELIGIBLE, STORABLE, SAMPLED, ANSWERED, SERVED, FAILED, REDACTED = 1, 2, 4, 8, 16
 # Columns that a chunk without any value leaves out, with what stands for "not said".
 FLOATS: dict[str, Literal["d", "f"]] = {"at": "d", "latency": "f", "ttft": "f", "usd": "f"}
 COUNTS = ("input", "output", "cached", "cache_write")
+
+
+# Name, type and what stands for "not said"; the order is that of a row. None: the column is always there.
+_COLUMNS: tuple[tuple[str, Any, float | None], ...] = (
+    ("offset", "I", None),
+    ("group", "I", None),
+    ("flags", "B", None),
+    ("reason", "B", None),
+    ("question", "Q", None),
+    ("user", "Q", 0),
+    ("session", "Q", 0),
+    *((name, "i", _NONE) for name in COUNTS),
+    *((name, kind, _NAN) for name, kind in FLOATS.items()),
+)
+
+
+def _count(value: int | None) -> int:
+    return _NONE if value is None else value if value < _MOST else _MOST
+
+
+def _number(name: str) -> int:
+    """Return a number for a name; zero stands for none."""
+    return xxhash.xxh3_64_intdigest(name.encode("utf-8", "surrogatepass")) or 1
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -77,21 +100,13 @@ class Builder:
         self._lengths: dict[int, int] = {}
         self._ids: set[int] = set()
         self._repeated_ids = self._with_id = 0
-        self._offset = array("I")
-        self._group = array("I")
-        self._flags = array("B")
-        self._reason = array("B")
+        self._rows: list[tuple[Any, ...]] = []
         self._parts = array("H")
         self._single = True
         self._block = array("Q")
         self._blocks = array("I")
         self._block_tokens: set[int] = set()
-        self._user = array("Q")
-        self._session = array("Q")
-        self._question = array("Q")
         self._keys = {level: array("Q") for level in levels}
-        self._counts = {name: array("i") for name in COUNTS}
-        self._floats: dict[str, array[float]] = {name: array(kind) for name, kind in FLOATS.items()}
 
     def skip(self, fault: Exception) -> None:
         """Count a line that gave no request."""
@@ -101,16 +116,10 @@ class Builder:
     def add(self, record: Record, meaning: Meaning, offset: int) -> None:
         """Add one request."""
         self.rows += 1
-        self._offset.append(offset)
-        self._group.append(self._group_of(record, meaning))
         status = record.status
         failed = status is not None and not 200 <= status < 300
-        flags = 0
         reason = meaning.reason
-        if reason is None:
-            flags |= ELIGIBLE
-            if not failed:
-                flags |= STORABLE
+        flags = 0 if reason is not None else ELIGIBLE if failed else ELIGIBLE | STORABLE
         if meaning.sampled:
             flags |= SAMPLED
         if record.answer is not None:
@@ -121,8 +130,6 @@ class Builder:
             flags |= FAILED
         if meaning.redacted:
             flags |= REDACTED
-        self._flags.append(flags)
-        self._reason.append(0 if reason is None else self._reason_of(reason))
         self._add_keys(meaning)
         for name, number in zip(self._gates, meaning.gates or (0,) * len(self._gates), strict=True):
             self._gates[name].append(number)
@@ -132,21 +139,26 @@ class Builder:
             self._block.extend(blocks)
             self._block_tokens.add(record.block_tokens or BLOCK_TOKENS)
         user = record.user or meaning.user
-        self._user.append(0 if user is None else xxhash.xxh3_64_intdigest(user.encode("utf-8", "surrogatepass")) or 1)
         session = record.session
-        self._session.append(
-            0 if session is None else xxhash.xxh3_64_intdigest(session.encode("utf-8", "surrogatepass")) or 1
+        self._rows.append(
+            (
+                offset,
+                self._group_of(record, meaning),
+                flags,
+                0 if reason is None else self._reason_of(reason),
+                meaning.question,
+                0 if user is None else _number(user),
+                0 if session is None else _number(session),
+                _count(record.input_tokens),
+                _count(record.output_tokens),
+                _count(record.cached_tokens),
+                _count(record.cache_write_tokens),
+                _NAN if record.at is None else record.at,
+                _NAN if record.latency_ms is None else record.latency_ms,
+                _NAN if record.ttft_ms is None else record.ttft_ms,
+                _NAN if record.usd is None else record.usd,
+            )
         )
-        self._question.append(meaning.question)
-        self._number(record.input_tokens, self._counts["input"])
-        self._number(record.output_tokens, self._counts["output"])
-        self._number(record.cached_tokens, self._counts["cached"])
-        self._number(record.cache_write_tokens, self._counts["cache_write"])
-        floats = self._floats
-        floats["at"].append(_NAN if record.at is None else record.at)
-        floats["latency"].append(_NAN if record.latency_ms is None else record.latency_ms)
-        floats["ttft"].append(_NAN if record.ttft_ms is None else record.ttft_ms)
-        floats["usd"].append(_NAN if record.usd is None else record.usd)
         length = meaning.prompt_chars
         if length >= 500:
             self._lengths[length] = self._lengths.get(length, 0) + 1
@@ -181,10 +193,6 @@ class Builder:
         if parts != 1:
             self._single = False
 
-    @staticmethod
-    def _number(value: int | None, column: array[int]) -> None:
-        column.append(_NONE if value is None else value if value < _MOST else _MOST)
-
     def _group_of(self, record: Record, meaning: Meaning) -> int:
         scope = record.scope
         memo = (
@@ -213,28 +221,17 @@ class Builder:
 
     def batch(self, read_bytes: int, chunk: Chunk | None = None) -> Batch:
         """Return what was gathered; columns without any value are left out."""
-        columns: dict[str, array[int] | array[float]] = {
-            "offset": self._offset,
-            "group": self._group,
-            "flags": self._flags,
-            "reason": self._reason,
-            "question": self._question,
-            **{f"key:{name}": column for name, column in self._keys.items()},
-            **{f"gate:{name}": column for name, column in self._gates.items()},
-        }
+        columns: dict[str, array[int] | array[float]] = {}
+        for (name, kind, absent), values in zip(_COLUMNS, zip(*self._rows, strict=True), strict=False):
+            column: Any = array(kind, values)
+            if absent is None or any(value != absent and value == value for value in values):
+                columns[name] = column
+        columns.update({f"key:{name}": column for name, column in self._keys.items()})
+        columns.update({f"gate:{name}": column for name, column in self._gates.items()})
         if not self._single:
             columns["parts"] = self._parts
         if self._block:
             columns["block"], columns["blocks"] = self._block, self._blocks
-        for name, hashes in (("user", self._user), ("session", self._session)):
-            if any(hashes):
-                columns[name] = hashes
-        for name, counts in self._counts.items():
-            if counts and max(counts) >= 0:
-                columns[name] = counts
-        for name, floats in self._floats.items():
-            if any(value == value for value in floats):
-                columns[name] = floats
         lengths = dict(sorted(self._lengths.items(), key=lambda item: -item[1])[:20])
         return Batch(
             self.rows,

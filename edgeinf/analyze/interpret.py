@@ -31,6 +31,7 @@ __all__ = ["NO_CONTENT", "Context", "Interpreter", "Meaning", "last_question", "
 
 NO_CONTENT = "no-content"
 _MEMO = 4_000
+_REWRITTEN = frozenset({"system", "developer", "user"})
 _WITH_SCHEMAS = frozenset({"tools", "functions", "response_format", "output_config", "output_format", "text"})
 _HEAD_CHARS = 2_000
 
@@ -134,7 +135,18 @@ class Interpreter:
         keys: list[tuple[int, ...]] = []
         before: list[JsonObject] = []
         ordered = True
+        texts = _plain_texts(call)
+        said: Any = None
         for number, rule in enumerate(self._levels):
+            if texts is not None:
+                # Nothing but these texts is rewritten: where a level leaves them as the one before did, keys are equal.
+                rewritten = texts if rule.identity else [(role, rule.content(role, text)) for role, text in texts]
+                if rewritten == said:
+                    keys.append(keys[-1])
+                    if rule.name == "safe" and (known := self._by_safe.get((context, keys[-1]))) is not None:
+                        return (*keys, *known)
+                    continue
+                said = rewritten
             bodies = dialect.keyed(call, rule)
             # Equal values are equal bytes, unless the order inside a schema's properties counts for one and not both.
             same = bodies == before and (ordered == rule.keep_properties_order or not _has_schema(call))
@@ -170,6 +182,21 @@ class Interpreter:
 
     def _none(self) -> tuple[None, ...]:
         return (None,) * len(self._levels)
+
+
+def _plain_texts(call: Call) -> list[tuple[str, str]] | None:
+    """Return the texts that a level may rewrite, if plain messages hold all of them; None where there is more."""
+    body = call.body
+    if call.dialect != "openai-chat" or not body.keys().isdisjoint(_WITH_SCHEMAS):
+        return None
+    found = []
+    for message in body["messages"]:
+        content = message.get("content")
+        if not isinstance(content, str):
+            return None
+        if message["role"] in _REWRITTEN:
+            found.append((message["role"], content))
+    return found
 
 
 def _has_schema(call: Call) -> bool:

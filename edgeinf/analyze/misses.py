@@ -33,7 +33,7 @@ __all__ = ["Miss", "Misses", "explain_misses"]
 T = TypeVar("T")
 
 _ALL_UP_TO = 12_000
-_SAMPLE = 3_000
+_SAMPLE = 2_000
 _AT_ONCE = 1_000  # misses whose requests are held at one time
 _NEAR, _FAR = 6, 3  # earlier requests to compare with: of the same surroundings, and of any
 

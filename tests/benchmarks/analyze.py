@@ -47,7 +47,7 @@ def templates() -> tuple[Template, ...]:
 
 def make(path: Path, size: int) -> int:
     """Write a log of about ``size`` bytes; return the number of requests."""
-    plan = LogPlan(requests=size // 400, templates=templates(), intents=200_000, zipf=0.9, spacing_s=0.5, damage=0.01,
+    plan = LogPlan(requests=size // 400, templates=templates(), intents=20_000, zipf=1.0, spacing_s=0.5, damage=0.01,
                    key_order=False)  # fmt: skip
     written = rows = 0
     with path.open("wb", buffering=2**20) as file:
