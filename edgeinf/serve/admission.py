@@ -7,14 +7,17 @@ A page that rebinds its name to 127.0.0.1 still sends that name as ``Host``; a p
 from __future__ import annotations
 
 import ipaddress
+import re
 from functools import lru_cache
-from urllib.parse import urlsplit
 
 from edgeinf.core.config.schema import Config
 from edgeinf.core.errors import CallError
 from edgeinf.serve.exchange import Exchange
 
 __all__ = ["admit", "host_allowed"]
+
+# A name or an address, in brackets or bare as some clients send it, and a port.
+_HOST = re.compile(r"\[([0-9a-f:.]+)\](?::\d*)?|([0-9a-f:.]*:[0-9a-f.]*:[0-9a-f:.]*)|([^\s,:/@\[\]]*)(?::\d*)?")
 
 
 def admit(x: Exchange, config: Config, *, private: bool = False) -> None:
@@ -43,7 +46,7 @@ def _admit_origin(x: Exchange, config: Config, origin: bytes | None, site: bytes
         return
     if text is not None:
         host = x.headers.get(b"host", b"").decode("latin-1").lower()
-        if text != "null" and urlsplit(text).netloc.lower() == host:
+        if host and text.lower() in (f"http://{host}", f"https://{host}"):
             return
     elif site in (b"same-origin", b"none"):
         return
@@ -58,12 +61,14 @@ def _admit_origin(x: Exchange, config: Config, origin: bytes | None, site: bytes
 
 @lru_cache(maxsize=256)
 def host_allowed(host: str, allowed: tuple[str, ...]) -> bool:
-    """Return whether a ``Host`` value is loopback, an address, or one of the allowed names."""
-    name = host.strip().lower()
-    if name.startswith("["):
-        name = name[1:].partition("]")[0]
-    elif name.count(":") <= 1:
-        name = name.partition(":")[0]
+    """Return whether a ``Host`` value is loopback, an address, or one of the allowed names.
+
+    None at all is fine: every browser sends one.
+    """
+    found = _HOST.fullmatch(host.strip().lower())
+    if found is None:
+        return False
+    name = found[1] or found[2] or found[3] or ""
     if name == "localhost" or name.endswith(".localhost") or not name:
         return True
     try:

@@ -38,6 +38,11 @@ class _Gathering(Front):
         self._drop()
         super().connection_lost(exc)
 
+    def on_message_begin(self) -> None:
+        # A hit in the same packet has just been answered and the connection taken for idle.
+        self._unset_keepalive_if_required()
+        super().on_message_begin()
+
     def on_headers_complete(self) -> None:
         if not self._may_gather():
             super().on_headers_complete()

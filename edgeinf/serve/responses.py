@@ -10,6 +10,9 @@ from edgeinf.serve.exchange import Exchange
 
 __all__ = ["cache_headers", "error_answer", "hit_headers", "quoted"]
 
+# What RFC 9111 (section 1.2.2) has endless or very long times written as.
+_ENDLESS_S = 2**31
+
 _FWD = {"miss": "miss", "bypass": "bypass", "stale": "stale", "collapsed": "miss"}
 
 
@@ -34,7 +37,7 @@ def cache_headers(
         if x.cache == "collapsed":
             parts.append("collapsed")
     if ttl_s is not None:
-        parts.append(f"ttl={int(ttl_s)}")
+        parts.append(f"ttl={int(min(ttl_s, _ENDLESS_S))}")
     if x.keys and x.cache != "bypass":
         parts.append(f'key="{x.keys[0].find.hex()}"')
     if why_not:
@@ -52,18 +55,19 @@ def cache_headers(
     if x.region is not None:
         headers.append((b"x-edgeinf-region", x.region.encode("latin-1", "replace")))
     if x.entry_age_s is not None:
-        headers.append((b"age", b"%d" % x.entry_age_s))
+        headers.append((b"age", b"%d" % min(x.entry_age_s, _ENDLESS_S)))
     return headers
 
 
 def hit_headers(x: Exchange, ttl_s: float) -> Headers:
     """Return what :func:`cache_headers` says of a hit, in a fraction of the time."""
+    ttl_s, age_s = min(ttl_s, _ENDLESS_S), min(x.entry_age_s or 0.0, _ENDLESS_S)
     headers = [
         (b"cache-status", b'edgeinf; hit; ttl=%d; key="%b"' % (ttl_s, x.keys[0].find.hex().encode())),
         (b"x-edgeinf-cache", b"hit"),
         (b"x-edgeinf-request-id", x.id.encode()),
         (b"server-timing", b"edgeinf;dur=%.2f" % ((time.perf_counter() - x.started) * 1000)),
-        (b"age", b"%d" % (x.entry_age_s or 0.0)),
+        (b"age", b"%d" % age_s),
     ]
     if x.region is not None:
         headers.append((b"x-edgeinf-region", x.region.encode("latin-1", "replace")))

@@ -44,6 +44,7 @@ class Shortcut:
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
+        self._bodies = runtime.generation.config.events.bodies  # what is captured is captured on the whole way
         self._paths: dict[bytes, tuple[str, Dialect]] = {
             path.encode(): (path, dialect) for dialect in dialects.dialects().values() for path in dialect.paths
         }
@@ -57,7 +58,7 @@ class Shortcut:
         runtime = self._runtime
         path, dialect = self._paths[url]
         named = dict(headers)
-        if len(named) != len(headers) or b"content-encoding" in named or runtime.draining:
+        if len(named) != len(headers) or b"content-encoding" in named or runtime.draining or self._bodies:
             return None
         x = Exchange("POST", path, "", named, client, _nothing, _nowhere)
         x.raw, x.dialect = body, dialect
@@ -92,13 +93,14 @@ class Shortcut:
             if limited:
                 _at_once(limit_call(x, runtime))
             note_hit(x, found.entry, runtime)
-            x.cache, x.tier = "hit", "memory"
-            answer = _http(200, replay.hit_head(x, found.entry, now), shown, framed=not x.call_streams)
+            x.cache, x.tier, x.hits = "hit", "memory", 1
+            head = x.with_limits(replay.hit_head(x, found.entry, now))
+            answer = _http(200, head, shown, framed=not x.call_streams)
             x.answered_now(200)
         except CallError as error:
             x.error = error.code
             status, head, text = error_answer(x, error)
-            answer = _http(status, head, text, framed=True)
+            answer = _http(status, x.with_limits(head), text, framed=True)
             x.answered_now(status)
         price(x, generation.prices, now)
         x.end()

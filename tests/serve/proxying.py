@@ -30,10 +30,11 @@ def region(origin: MockOrigin | str, name: str, **more: Any) -> Region:
 class Proxy:
     """A running proxy and a client of it."""
 
-    def __init__(self, url: str, runtime: Runtime, client: httpx.AsyncClient) -> None:
+    def __init__(self, url: str, runtime: Runtime, client: httpx.AsyncClient, stop: asyncio.Event) -> None:
         self.url = url
         self.runtime = runtime
         self.client = client
+        self.stop = stop
 
     async def post(self, path: str, body: Mapping[str, Any], **headers: str) -> httpx.Response:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -65,7 +66,7 @@ async def proxying(
     try:
         await asyncio.wait_for(ready.wait(), 10)
         async with httpx.AsyncClient(base_url=url, timeout=30) as client:
-            yield Proxy(url, runtime, client)
+            yield Proxy(url, runtime, client, stop)
     finally:
         stop.set()
         await task
