@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 
 import msgspec
@@ -9,12 +10,17 @@ import msgspec
 from edgeinf.core.config.schema import Guard
 from edgeinf.core.dialects.prompt_text import map_texts, texts
 from edgeinf.core.errors import CallError
+from edgeinf.core.eviction import LruTtl
 from edgeinf.serve.exchange import Exchange
 from edgeinf.serve.guard.deny import DenyPatterns
 from edgeinf.serve.guard.redaction import Redactor
 from edgeinf.serve.limits.estimate import Estimator, input_bound
 
 __all__ = ["GuardRules", "guard_call"]
+
+_CLEAN_CHARACTERS = 8 * 2**20
+# Texts of more characters than this are redacted on a thread.
+_LARGE = 256 * 1024
 
 
 class GuardRules:
@@ -24,6 +30,17 @@ class GuardRules:
         self.deny = DenyPatterns(guard.deny)
         self.redactor = Redactor(guard.redact) if guard.redact else None
         self.max_input_tokens = guard.max_input_tokens
+        # Texts in which nothing was found. System prompts and earlier turns come again with every call.
+        self._clean: LruTtl[str, bool] = LruTtl(max_size=_CLEAN_CHARACTERS)
+
+    def unknown(self, said: list[str]) -> list[str]:
+        """Return the texts that are not known to be clean."""
+        return [text for text in said if self._clean.get(text, 0.0) is None]
+
+    def note_clean(self, said: list[str]) -> None:
+        """Remember that nothing was found in these texts."""
+        for text in said:
+            self._clean.put(text, True, now=0.0, ttl_s=1.0, size=len(text) + 100)
 
     def __bool__(self) -> bool:
         return bool(self.deny) or self.redactor is not None or self.max_input_tokens is not None
@@ -43,11 +60,18 @@ async def guard_call(x: Exchange, rules: GuardRules, estimator: Estimator) -> No
             )
     if not rules.deny and rules.redactor is None:
         return
-    said = texts(x.call.body)
+    said = rules.unknown(texts(x.call.body))
+    if not said:
+        return
     if rules.deny:
         await _deny(x, rules.deny, said)
-    if rules.redactor is not None and any(rules.redactor(text) != text for text in said):
-        _redact(x, rules.redactor)
+    if rules.redactor is not None:
+        if sum(map(len, said)) > _LARGE:
+            await asyncio.to_thread(_redact, x, rules.redactor, said)
+        else:
+            _redact(x, rules.redactor, said)
+    if not x.guard:
+        rules.note_clean(said)
 
 
 async def _deny(x: Exchange, patterns: DenyPatterns, said: list[str]) -> None:
@@ -64,8 +88,10 @@ async def _deny(x: Exchange, patterns: DenyPatterns, said: list[str]) -> None:
         )
 
 
-def _redact(x: Exchange, redactor: Redactor) -> None:
+def _redact(x: Exchange, redactor: Redactor, said: list[str]) -> None:
     assert x.call is not None
+    if all(redactor(text) == text for text in said):
+        return
     found: Counter[str] = Counter()
     body = map_texts(x.call.body, lambda text: redactor(text, found))
     x.call = msgspec.structs.replace(x.call, body=body)

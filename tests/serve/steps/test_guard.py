@@ -159,3 +159,23 @@ async def test_a_deeply_nested_body_is_refused_and_the_server_is_well(tmp_path: 
             answer = await proxy.client.post("/v1/chat/completions", content=body, headers=headers)
             assert answer.status_code == 400, answer.text
         await well(proxy)
+
+
+async def test_a_text_known_to_be_clean_hides_nothing_beside_it(tmp_path: Path, origin: MockOrigin) -> None:
+    guard = Guard(deny=(DenyRule(pattern="BAD", action="flag"),), redact=("email",))
+    system = {"role": "system", "content": "a long and clean system prompt"}
+    async with running(config_for(tmp_path, origin.url, guard=guard)) as proxy:
+        for said in ("clean", "BAD words", "clean", "jane@example.com", "BAD words"):
+            messages = [system, {"role": "user", "content": said}, {"role": "user", "content": "x"}]
+            await proxy.ask(messages=messages)
+    sent = ["|".join(message["content"] for message in call.json["messages"]) for call in origin.calls]
+    assert "jane" not in str(sent)
+    verdicts = [event["guard"] for event in events(tmp_path)]
+    assert verdicts == [None, ["flagged deny[0]"], None, ["redacted email 1"], ["flagged deny[0]"]]
+
+
+async def test_megabytes_are_redacted_beside_the_loop(tmp_path: Path, origin: MockOrigin) -> None:
+    async with running(config_for(tmp_path, origin.url, guard=Guard(redact=("email", "phone")))) as proxy:
+        answer = await proxy.ask("words and more " * 200_000 + "jane@example.com")
+        assert answer.status_code == 200
+    assert origin.calls[0].json["messages"][0]["content"].endswith("[email]")
