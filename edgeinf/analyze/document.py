@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-import msgspec
-
+from edgeinf.analyze.document_parts import misses, no_level, prefix, risk, what_if
 from edgeinf.analyze.run import Analysis
 
-__all__ = ["DENOMINATORS", "assumed", "document"]
+__all__ = ["DENOMINATORS", "document"]
 
 DENOMINATORS = {
     "hit_rate": "hits / all requests read",
@@ -58,8 +57,8 @@ def document(a: Analysis) -> dict[str, Any]:
             {"prompt": text, "requests": t.requests, "saved": {"hits": t.hits, "tokens": t.tokens, "usd": t.usd}}
             for t, text in a.top
         ],
-        "misses": _misses(a, absent),
-        "prefix": _prefix(a, absent),
+        "misses": misses(a, absent),
+        "prefix": prefix(a, absent),
         "gateways": [
             {
                 "name": g.gateway.name,
@@ -71,7 +70,7 @@ def document(a: Analysis) -> dict[str, Any]:
             }
             for g in a.gateways
         ],
-        "whatif": _whatif(a, absent),
+        "whatif": what_if(a, absent),
         "warnings": a.warnings,
         "denominators": DENOMINATORS,
     }
@@ -96,7 +95,7 @@ def _why(a: Analysis, path: str) -> str:
     if path == "default.ttl_s":
         return "endless"
     if not log.has_content and path.split(".")[0] in ("default", "curves", "segments", "repeats", "eligible", "misses"):
-        return _no_level(a)
+        return no_level(a)
     if path.startswith("curves.entries_for_ceiling"):
         return "nothing repeats at this level"
     if path.startswith(("curves.", "input.")) or path in (
@@ -145,7 +144,7 @@ def _levels(a: Analysis, absent: dict[str, str]) -> list[dict[str, Any]]:
     before = 0
     for name, run in a.levels.items():
         if run is None:
-            absent[f"levels.{name}"] = _no_level(a)
+            absent[f"levels.{name}"] = no_level(a)
             rows.append({"level": name, "requests": a.log.rows, "hits": None, "hit_rate": None})
             continue
         w = run.worth
@@ -169,7 +168,7 @@ def _levels(a: Analysis, absent: dict[str, str]) -> list[dict[str, Any]]:
                 "usd_saved": w.usd,
                 "seconds_saved": w.seconds,
                 "added_hits": run.hits - before,
-                "risk": _risk(a, name, absent),
+                "risk": risk(a, name, absent),
             }
         )
         before = run.hits
@@ -237,141 +236,4 @@ def _segments(a: Analysis, absent: dict[str, str]) -> dict[str, Any]:
             if rows is None
             else [{kind: s.value, "requests": s.requests, "hits": s.hits, "hit_rate": s.hit_rate} for s in rows]
         )
-    return found
-
-
-def _no_level(a: Analysis) -> str:
-    if not a.log.has_content:
-        return "the log has neither prompts nor keys"
-    return "the log does not carry keys of this level"
-
-
-def _risk(a: Analysis, level: str, absent: dict[str, str]) -> dict[str, Any] | None:
-    r = a.risk.get(level)
-    if r is None:
-        first = next((name for name, run in a.levels.items() if run is not None), None)
-        if level == first:
-            why = "the first level merges nothing but equal requests"
-        else:
-            why = "no answers in the log" if not a.has_answers else "requests of several parts are not compared"
-        absent[f"levels.{level}.risk"] = why
-        return None
-    if r.why is not None:
-        absent[f"levels.{level}.risk.rate"] = r.why
-    return {
-        "merged_classes": r.classes,
-        "compared": r.compared,
-        "conflicts": r.conflicts,
-        "rate": r.rate,
-        "baseline": r.baseline,
-        "baseline_compared": r.baseline_compared,
-        "low": r.low,
-        "high": r.high,
-        "examples": [
-            {
-                "where": e.path,
-                "a": e.a,
-                "b": e.b,
-                "answer_a": e.answer_a,
-                "answer_b": e.answer_b,
-                "conflict": e.conflict,
-            }
-            for e in r.examples
-        ],
-    }
-
-
-def _misses(a: Analysis, absent: dict[str, str]) -> list[dict[str, Any]] | None:
-    m = a.misses
-    if m is None:
-        absent["misses"] = "no prompts in the log" if not a.log.keys_known else "no question to compare"
-        return None
-    return [
-        {
-            "cause": " and ".join(c.what for c in miss.causes),
-            "where": ", ".join(c.where for c in miss.causes),
-            "requests": miss.requests,
-            "gain": miss.gain,
-            "advice": miss.advice,
-            "example": {"where": miss.path, "a": miss.a, "b": miss.b},
-        }
-        for miss in m.causes
-    ]
-
-
-def _prefix(a: Analysis, absent: dict[str, str]) -> dict[str, Any] | None:
-    p = a.prefix
-    if p is None:
-        observed = None if a.log.cached is None else "; the log's own counts of cached tokens are zero or short"
-        absent["prefix"] = "no prompt is long enough to be cached by a provider (384 tokens)" + (observed or "")
-        return None
-    if p.ttl is None:
-        absent["prefix.ttl"] = "no times in the log"
-    if p.observed_cached_tokens is None:
-        absent["prefix.observed_cached_tokens"] = "the log does not count cached tokens"
-    if all(v.usd_saved is None for v in p.providers):
-        absent["prefix.providers.usd_saved"] = "no price is known for the models of the log"
-    return {
-        "block_tokens": p.block_tokens,
-        "tokens_estimated": p.estimated,
-        "refs": p.refs,
-        "unique": p.unique,
-        "hits": p.hits,
-        "block_rate": p.block_rate,
-        "token_rate": p.token_rate,
-        "request_mean_rate": p.request_mean_rate,
-        "request_mean_token_rate": p.request_mean_token_rate,
-        "any_hit_rate": p.any_hit_rate,
-        "whole_request_rate": p.whole_request_rate,
-        "lru": [{"capacity": n, "block_rate": rate} for n, rate in p.lru],
-        "ttl": None if p.ttl is None else [{"ttl_s": t, "block_rate": rate} for t, rate in p.ttl],
-        "observed_cached_tokens": p.observed_cached_tokens,
-        "observed_token_rate": p.observed_token_rate,
-        "just_below_minimum": p.just_below,
-        "providers": [
-            {
-                "name": v.rule.name,
-                "title": v.rule.title,
-                "rules_dated": v.dated,
-                "cached_tokens": v.cached_tokens,
-                "cached_token_rate": v.cached_token_rate,
-                "usd_saved": v.usd_saved,
-                "note": v.rule.note,
-            }
-            for v in p.providers
-        ],
-    }
-
-
-def _whatif(a: Analysis, absent: dict[str, str]) -> dict[str, Any] | None:
-    w = a.whatif
-    if w is None:
-        absent["whatif"] = _no_level(a)
-        return None
-    if a.log.latency is None:
-        absent["whatif.before.p50_ms"] = "no latencies in the log"
-    if w.before.usd_month is None:
-        why = "no costs in the log and no known price" if a.log.usd is None else "the log is shorter than an hour"
-        absent["whatif.before.usd_month"] = why + ("" if a.log.usd is None else ": give --requests-per-month")
-    if w.agent_loop.network_ms is None:
-        absent["whatif.agent_loop.network_ms"] = "no --probe file"
-    return {
-        "before": msgspec.to_builtins(w.before),
-        "after": msgspec.to_builtins(w.after),
-        "agent_loop": msgspec.to_builtins(w.agent_loop),
-        "identity": w.identity,
-        "break_even_hit_rate": w.break_even_hit_rate,
-        "assumptions": w.assumptions + assumed(a),
-    }
-
-
-def assumed(a: Analysis) -> list[str]:
-    """Return what was taken for granted besides the what-if's own assumptions."""
-    found = list(a.options.notes)
-    if a.priced:
-        found.append(f"costs of {a.priced} requests come from the prices of their models, not from the log")
-    if a.options.policy.ttl_jitter and a.from_events:
-        found.append("events carry no digest that spreads the ends of entries: the ttl is taken without jitter")
-    if a.options.max_entries is None:
-        found.append("nothing is evicted; a disk or Redis tier evicts by its own policy once it is full")
     return found

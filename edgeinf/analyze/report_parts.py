@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from edgeinf.analyze.document import assumed
+from edgeinf.analyze.document_parts import assumed
 from edgeinf.analyze.run import Analysis
 from edgeinf.analyze.whatif import Side
 from edgeinf.core.report.tree import Cell, Column, Part, Section, Table, Text

@@ -1,0 +1,18 @@
+"""Portkey caches no streams."""
+
+from __future__ import annotations
+
+from edgeinf.analyze.gateways.portkey import GATEWAY
+from edgeinf.core.call import Call
+
+
+def _call(**body: object) -> Call:
+    whole = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], **body}
+    return Call(
+        dialect="openai-chat", path="/v1/chat/completions", model="m", body=whole, stream=bool(body.get("stream"))
+    )
+
+
+def test_streams_are_not_cached() -> None:
+    assert GATEWAY.material(b"{}", _call(stream=True)) is None
+    assert GATEWAY.material(b"{}", _call()) != GATEWAY.material(b"{ }", _call())
