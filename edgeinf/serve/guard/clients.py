@@ -14,7 +14,7 @@ from edgeinf.serve.exchange import Exchange
 
 __all__ = ["ClientRules", "Networks", "address_of", "subject_of"]
 
-_REMEMBERED = 8192
+_REMEMBERED = 4096
 _PATIENCE_S = 0.005
 
 
@@ -83,6 +83,7 @@ class ClientRules:
     def __init__(self, clients: Clients) -> None:
         self._networks = Networks(clients.deny_cidr)
         self._agents = [regex.compile(pattern) for pattern in clients.deny_user_agent]
+        self._known: dict[bytes, int | None] = {}  # which pattern an agent matches; clients come again
 
     def __bool__(self) -> bool:
         return bool(self._networks or self._agents)
@@ -94,15 +95,25 @@ class ClientRules:
             raise CallError("clients from this network are not served", status=403, code="client_denied")
         if not self._agents:
             return
-        agent = x.headers.get(b"user-agent", b"").decode("latin-1")
+        agent = x.headers.get(b"user-agent", b"")
+        if agent not in self._known:
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            self._known[agent] = self._match(agent.decode("latin-1"))
+        number = self._known[agent]
+        if number is not None:
+            x.guard = [*(x.guard or ()), f"blocked deny_user_agent[{number}]"]
+            raise CallError("this client is not served", status=403, code="client_denied")
+
+    def _match(self, agent: str) -> int | None:
+        """Return the first pattern that an agent matches; one that comes to no end counts."""
         for number, pattern in enumerate(self._agents):
             try:
-                found = pattern.search(agent, timeout=_PATIENCE_S) is not None
+                if pattern.search(agent, timeout=_PATIENCE_S) is not None:
+                    return number
             except TimeoutError:
-                found = True
-            if found:
-                x.guard = [*(x.guard or ()), f"blocked deny_user_agent[{number}]"]
-                raise CallError("this client is not served", status=403, code="client_denied")
+                return number
+        return None
 
 
 def _bare(hop: str) -> str | None:
