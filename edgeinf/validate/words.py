@@ -54,6 +54,7 @@ WORDS: dict[str, str] = {
     "Model.fallback": "models that answer when no region of this one can",
     "Routing.strategy": "latency, nearest, priority, weighted or least-loaded",
     "Routing.client_location_header": "the header in which a client, or an edge, says where it is",
+    "Routing.location": "where this node stands, for nearest when no client says where it is",
     "Routing.failover": "when and how often another region is tried",
     "Routing.health": "when a region counts as down, and for how long",
     "Routing.hedge": "a second try in another region while the first is slow; off unless given",

@@ -43,6 +43,21 @@ def _no_place(facts: Facts) -> Iterator[Finding]:
             )
 
 
+def _unknown_place(facts: Facts) -> Iterator[Finding]:
+    named = [((*path, "location"), region.location) for path, region in facts.items("regions")]
+    named.append((("routing", "location"), facts.config.routing.location))
+    for path, place in named:
+        if not isinstance(place, str):
+            continue
+        from edgeinf.core.places import find_place
+
+        try:
+            find_place(place)
+        except ValueError as error:
+            message, _, help_ = str(error).partition(": ")
+            yield Finding(path=path, message=message, help=help_, needs=(path,))
+
+
 RULES = (
     Rule(
         code="E371",
@@ -70,5 +85,14 @@ RULES = (
         example="regions: [{name: a, url: https://a.example.com}]\nrouting: {strategy: nearest}",
         instead="regions: [{name: a, url: https://a.example.com, location: us-east-1}]\nrouting: {strategy: nearest}",
         check=_no_place,
+    ),
+    Rule(
+        code="E374",
+        severity="error",
+        title="a place that is on no map",
+        why="Distances need positions: a cloud region's name that is known, or latitude and longitude.",
+        example="regions: [{name: a, url: https://a.example.com, location: us-eest-1}]",
+        instead="regions: [{name: a, url: https://a.example.com, location: us-east-1}]",
+        check=_unknown_place,
     ),
 )
