@@ -11,7 +11,7 @@ from edgeinf.serve.cache.shared_redis import SharedTier
 from edgeinf.serve.fleet.redis_flights import RedisFlights
 from edgeinf.serve.fleet.redis_limits import RedisLimiter
 from edgeinf.serve.fleet.redis_link import RedisLink
-from edgeinf.serve.fleet.redis_purges import RedisPurges
+from edgeinf.serve.fleet.redis_purges import BLOCK_S, RedisPurges
 
 if TYPE_CHECKING:
     from edgeinf.serve.runtime import Runtime
@@ -36,7 +36,7 @@ def join_fleet(runtime: Runtime, *, host: str = "") -> list[Coroutine[Any, Any, 
         shared.on_full = lambda is_full: _note(runtime, "full", full if is_full else None)
         runtime.shared_flights = RedisFlights(runtime, shared.link, runtime.shared_flights)
         # Its own connection: it waits there for seconds, which no lookup's timeout must cut.
-        listening = RedisLink(config.cache.shared.url, timeout_s=1.0, clock=runtime.clock)
+        listening = RedisLink(config.cache.shared.url, timeout_s=1.0, clock=runtime.clock, waits_s=BLOCK_S)
         seen = None if config.cache.disk is None else config.cache.disk.path / "purges.seen"
         purges = RedisPurges(runtime, listening, runtime.peers, seen)
         runtime.peers = purges

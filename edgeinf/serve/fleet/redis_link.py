@@ -31,10 +31,10 @@ _REST_S = 2.0
 _STRIKES = 3
 _CONNECTIONS = 32
 # A connection may take longer than a call: it is made once.
-_CONNECT_S = 1.0
+_CONNECT_S = 0.8
 _LOOK_S = 0.5
-# Longer than making a connection takes at most: what is cut off while it connects leaves a socket behind.
-_LATE_S = 1.5
+# Longer than connecting and the first words take at most: what is cut off in the middle of it leaves a socket behind.
+_LATE_S = 2.5
 
 
 class RedisDown(Exception):
@@ -46,15 +46,19 @@ class RedisFull(RedisDown):
 
 
 class RedisLink:
-    """One Redis. ``down`` says why it is left out at the moment, None while it is used."""
+    """One Redis. ``down`` says why it is left out at the moment, None while it is used.
 
-    def __init__(self, url: str, *, timeout_s: float, clock: Clock) -> None:
+    ``waits_s`` is for how long a call may ask it to be silent.
+    """
+
+    def __init__(self, url: str, *, timeout_s: float, clock: Clock, waits_s: float = 0.0) -> None:
         if find_spec("redis") is None:
             raise UsageError("sharing needs the redis library", hint="pip install 'edgeinf[redis]'")
         self.timeout_s = timeout_s
         self.down: str | None = None
         self.on_change: Callable[[str | None], None] = lambda down: None
         self._url = url
+        self._read_s = waits_s + max(_CONNECT_S, timeout_s)  # nothing is silent for longer, but what is asked to be
         self._clock = clock
         self._client: Any = None
         self._strikes = 0
@@ -128,7 +132,7 @@ class RedisLink:
         if self._closed:
             raise ConnectionError("closed")
         if self._client is None:
-            self._client = _open(self._url, self.timeout_s)
+            self._client = _open(self._url, self.timeout_s, self._read_s)
         return self._client
 
     def _drop(self) -> None:
@@ -171,10 +175,10 @@ class RedisLink:
         if isinstance(error, TimeoutError | exceptions.TimeoutError):
             reason = f"no answer within {self.timeout_s * 1000:g} ms"
             self._strikes += 1
-        elif isinstance(error, exceptions.RedisError | OSError):
-            self._strikes = _STRIKES
         else:
-            raise error
+            self._strikes = _STRIKES
+            if not isinstance(error, exceptions.RedisError | OSError):
+                _log.error("a bug while asking redis at %s", self.place, exc_info=error)
         said = f"redis at {self.place} cannot be used: {reason}"
         if self.down is not None or self._strikes >= _STRIKES:
             self._drop()
@@ -184,7 +188,7 @@ class RedisLink:
         return RedisDown(said)
 
 
-def _open(url: str, timeout_s: float) -> Any:
+def _open(url: str, timeout_s: float, read_s: float) -> Any:
     """Return a client for a URL."""
     from redis import asyncio as redis
     from redis.asyncio.cluster import ClusterNode
@@ -194,12 +198,13 @@ def _open(url: str, timeout_s: float) -> Any:
 
     options: dict[str, Any] = {
         "socket_connect_timeout": _CONNECT_S,
-        "socket_timeout": None,  # each call has its own end; some wait for seconds
-        "socket_keepalive": True,
+        "socket_timeout": read_s,
         "retry": Retry(NoBackoff(), 0),
     }
     scheme, _, rest = url.partition("://")
     kind = scheme.partition("+")[2]
+    if scheme != "unix":
+        options["socket_keepalive"] = True
     if not kind:
         pool = redis.BlockingConnectionPool.from_url(url, max_connections=_CONNECTIONS, timeout=timeout_s, **options)
         return redis.Redis.from_pool(pool)
@@ -213,12 +218,11 @@ def _open(url: str, timeout_s: float) -> Any:
     addresses = [_address(place, 26379 if kind == "sentinel" else 6379) for place in hosts.split(",")]
     if kind == "cluster":
         nodes = [ClusterNode(host, port) for host, port in addresses]
-        return redis.RedisCluster(
-            startup_nodes=nodes, max_connections=_CONNECTIONS, cluster_error_retry_attempts=1, **options
-        )
+        return redis.RedisCluster(startup_nodes=nodes, max_connections=_CONNECTIONS, **options)
     service, _, db = path.partition("/")
     make: Any = Sentinel  # its constructor has no types
-    sentinel = make(addresses, sentinel_kwargs={"socket_connect_timeout": _CONNECT_S}, **options)
+    own = {name: value for name, value in options.items() if name not in ("username", "password")}
+    sentinel = make(addresses, sentinel_kwargs=own, **options)
     return sentinel.master_for(service or "mymaster", db=int(db or 0))
 
 
@@ -235,6 +239,13 @@ async def _retire(client: Any, running: set[asyncio.Future[Any]]) -> None:
     with contextlib.suppress(Exception):  # whatever state its connections are in, this process lets go of them
         async with asyncio.timeout(1.0):
             await client.aclose()
+            manager = getattr(getattr(client, "connection_pool", None), "sentinel_manager", None)
+            for sentinel in manager.sentinels if manager is not None else ():
+                await sentinel.aclose()
+            nodes = getattr(client, "nodes_manager", None)
+            if nodes is not None:  # a cluster that never came up closes nothing by itself
+                await nodes.aclose("startup_nodes")
+                await nodes.aclose("nodes_cache")
 
 
 def _address(place: str, port: int) -> tuple[str, int]:

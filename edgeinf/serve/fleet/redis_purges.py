@@ -18,13 +18,13 @@ from edgeinf.serve.fleet.redis_link import RedisDown, RedisLink
 if TYPE_CHECKING:
     from edgeinf.serve.runtime import Runtime
 
-__all__ = ["RedisPurges"]
+__all__ = ["BLOCK_S", "RedisPurges"]
 
 _log = logging.getLogger("edgeinf.fleet")
 
 _STREAM = b"edgeinf:purges"
 _KEPT = 10_000
-_BLOCK_MS = 2000
+BLOCK_S = 2.0
 _AGAIN_S = 1.0
 
 
@@ -70,8 +70,8 @@ class RedisPurges:
                 await self._tell()
                 since = last
                 read = await self._link.run(
-                    lambda client, since=since: client.xread({_STREAM: since}, block=_BLOCK_MS, count=100),  # type: ignore[misc]
-                    timeout_s=_BLOCK_MS / 1000 + 2,
+                    lambda client, since=since: client.xread({_STREAM: since}, block=round(BLOCK_S * 1000), count=100),  # type: ignore[misc]
+                    timeout_s=BLOCK_S + 2,
                 )
             except RedisDown:
                 await asyncio.sleep(_AGAIN_S)
