@@ -27,7 +27,7 @@ async def _chat(url: str, stream: bool) -> Any:
         asked: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
         if not stream:
             return (await sdk.chat.completions.create(**asked)).to_dict()
-        usage = {"include_usage": True}
+        usage: Any = {"include_usage": True}
         async with sdk.chat.completions.stream(**asked, stream_options=usage) as events:
             return (await events.get_final_completion()).to_dict()
 

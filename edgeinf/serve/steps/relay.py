@@ -13,7 +13,7 @@ from collections.abc import Callable
 import msgspec
 
 from edgeinf.core.call import Call
-from edgeinf.core.dialects.base import ERROR, TOKEN, Dialect, Verdict
+from edgeinf.core.dialects.base import ERROR, TOKEN, Dialect, Verdict, Watcher
 from edgeinf.core.errors import CallError
 from edgeinf.core.wire import sse
 from edgeinf.core.wire.headers import Headers, end_to_end, get
@@ -128,11 +128,15 @@ async def _read_stream(
         try:
             chunk = await _next(response, decoder, patience)
         except TimeoutError:
+            if _ended(flight, watcher):
+                break
             what = f"no event came for {timeouts.idle:g} s" if seen & TOKEN else f"no token within {timeouts.ttft:g} s"
             broken = timed_out(origin, what)
             _broken(flight, attempt, broken)
             return None
         except (OriginFailure, ValueError) as error:
+            if _ended(flight, watcher):
+                break
             broken = lost(origin, error) if isinstance(error, OriginFailure) else bad_answer(origin, str(error))
             _broken(flight, attempt, broken)
             return None
@@ -196,6 +200,11 @@ async def _read_stream(
         headers=[],
         pace_ms=pace,
     )
+
+
+def _ended(flight: Flight, watcher: Watcher) -> bool:
+    """Return whether all of the answer has come, so that what the connection does afterwards is of no account."""
+    return flight.committed and watcher.verdict().unfit is None
 
 
 async def _next(response: Response, decoder: Inflater | None, patience_s: float) -> bytes | None:
