@@ -103,6 +103,7 @@ class RedisLink:
         try:
             done, _ = await asyncio.wait({task}, timeout=timeout_s)
         except asyncio.CancelledError:
+            task.cancel()
             self._leave(task)
             raise
         if not done:

@@ -75,7 +75,7 @@ async def test_equal_calls_to_three_nodes_are_one_fetch(origin: MockOrigin, redi
 async def test_a_stream_waits_only_a_moment_for_another_node(
     origin: MockOrigin, redis: RealRedis, tmp_path: Path
 ) -> None:
-    origin.use({"ttft": "6s"})
+    origin.use({"ttft": "3s"})
     async with nodes(origin, redis, tmp_path, count=2) as made:
         first = asyncio.create_task(made[0].ask("the same", stream=True))
         await origin.until_calls(1)
