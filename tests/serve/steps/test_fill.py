@@ -333,6 +333,7 @@ async def test_after_the_cooldown_exactly_one_of_many_calls_is_the_trial(make_or
         await ask_chat(proxy, "left out")
         left_out = a.count
         clock.advance(5.1)
+        a.use({"fault": ["500", "slow-headers;by=1s"]})  # so that the trial is still out when the others come
         await asyncio.gather(*(ask_chat(proxy, f"burst {n}") for n in range(50)))
         tried = a.count
         clock.advance(4.9)
