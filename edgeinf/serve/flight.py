@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 
 from edgeinf.core.call import Usage
 from edgeinf.core.errors import CallError
 from edgeinf.core.wire.headers import Headers
 from edgeinf.serve.cache.entry import Entry
 
-__all__ = ["RECORD_LIMIT", "WINDOW", "Flight", "Reader"]
+__all__ = ["RECORD_LIMIT", "WINDOW", "Flight", "Flights", "Reader"]
 
 RECORD_LIMIT = 8 * 2**20
 WINDOW = 512 * 1024
@@ -59,9 +60,11 @@ class Reader:
         self.wake()
 
     def take(self) -> bytes | None:
-        """Return all pieces not yet read as one, or None."""
+        """Return all pieces not yet read as one, or None. Raise CallError where it joined too late to have them all."""
         flight = self.flight
         index = self.piece - flight.first_piece
+        if index < 0:
+            raise CallError("the start of the answer is no longer there", status=502, code="internal")
         count = len(flight.pieces)
         if index >= count:
             return None
@@ -93,6 +96,7 @@ class Flight:
         self.passing = False  # one document that is passed on as it comes
         self.storable = False  # whether its answer may be kept at all
         self.readers: set[Reader] = set()
+        self.unfollowable: Callable[[], None] | None = None  # told once when newcomers can no longer have the start
         self.task: asyncio.Task[None] | None = None
         self.started = time.perf_counter()
         self.first_token_at: float | None = None
@@ -164,9 +168,24 @@ class Flight:
             if seen > self.first_piece:
                 del self.pieces[: seen - self.first_piece]
                 self.first_piece = seen
+                if self.unfollowable is not None:
+                    self.unfollowable()
+                    self.unfollowable = None
         if self._room is not None and not self._room.done():
             self._room.set_result(None)
 
     def _wake(self) -> None:
         for reader in self.readers:
             reader.wake()
+
+
+class Flights(dict[bytes, Flight]):
+    """Answers under way by find key, for as long as a newcomer can follow them from their start."""
+
+    def __setitem__(self, find: bytes, flight: Flight) -> None:
+        super().__setitem__(find, flight)
+        flight.unfollowable = lambda: self._leave(find, flight)
+
+    def _leave(self, find: bytes, flight: Flight) -> None:
+        if self.get(find) is flight:
+            del self[find]

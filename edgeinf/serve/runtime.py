@@ -13,7 +13,7 @@ from edgeinf.serve.cache.disk import DiskTier
 from edgeinf.serve.cache.memory import MemoryTier
 from edgeinf.serve.cache.tiers import Tiers
 from edgeinf.serve.fleet.base import Alone, Peers, SharedFlights
-from edgeinf.serve.flight import Flight
+from edgeinf.serve.flight import Flights
 from edgeinf.serve.generation import Generation, make_generation
 from edgeinf.serve.limits.base import Limiter
 from edgeinf.serve.limits.estimate import Estimator
@@ -69,7 +69,7 @@ class Runtime:
         self.rejections: dict[str, int] = {}  # how often each limit said no
         self.in_progress: Callable[[], int] = lambda: 0
         self.notices: dict[str, str] = {}  # what an operator should know at the moment, by its cause
-        self.flights: dict[bytes, Flight] = {}
+        self.flights = Flights()
         self.pinned: dict[bytes, bytes] = {}  # find keys of answers that an origin keeps, by a digest of their id
         self.unshared: dict[bytes, float] = {}  # keys whose answers turned out unfit to share, until when
         self.resting: dict[bytes, float] = {}  # questions whose refresh brought nothing to keep, until when
