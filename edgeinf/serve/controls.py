@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from edgeinf.core.errors import CallError
@@ -13,6 +15,7 @@ __all__ = ["NO_CONTROLS", "Controls", "read_controls"]
 # From the strictest to the loosest: a request may ask for what stands before the configured level.
 _ORDER = ("exact", "safe", "loose", "masked")
 _MAX_LABEL = 128
+_DIGITS = re.compile("[0-9]+")
 
 
 class Controls(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,7 +82,7 @@ def _bad(name: bytes, wanted: str) -> CallError:
 def _max_age(text: str | None) -> float | None:
     if text is None:
         return None
-    if not text.isdigit():
+    if not _DIGITS.fullmatch(text):
         raise CallError("max-age needs whole seconds", code="invalid_header", param="Cache-Control")
     return float(text)
 
@@ -102,6 +105,6 @@ def _ttl(text: str | None) -> float | None:
 def _sample(text: str | None) -> str:
     if text is None:
         return ""
-    if not text.isdigit() or len(text) > 9:
+    if not _DIGITS.fullmatch(text) or len(text) > 9:
         raise _bad(b"x-edgeinf-sample", "a whole number")
     return str(int(text))
