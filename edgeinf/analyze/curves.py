@@ -12,7 +12,7 @@ import numpy.typing as npt
 from edgeinf.analyze.levels import LevelRun
 from edgeinf.analyze.log import Log
 from edgeinf.analyze.options import Options
-from edgeinf.analyze.simulate import Accesses, grouped, simulate
+from edgeinf.analyze.simulate import simulate
 from edgeinf.analyze.stack import previous, stack_distances
 
 __all__ = ["CapacityCurve", "Curves", "capacity_curve", "level_curves", "warmup"]
@@ -73,25 +73,19 @@ def level_curves(run: LevelRun, options: Options, *, table: bool) -> Curves:
     # A key that is asked for once never hits, and few logs have more than half of others.
     again = np.bincount(accesses.ids) > 1
     some = np.flatnonzero(again[accesses.ids])
-    repeated = _restricted(accesses, some)
+    repeated = accesses.grouped(some)
     ttl = [(ttl_s, int(simulate(repeated, ttl_s).hit.sum()) / lookups) for ttl_s in options.ttls_s]
     if not table:
         return Curves(lookups, capacity, ttl, None)
     rows = []
     whole = isinstance(kept, slice)
-    limited = repeated if whole else _restricted(accesses, kept)
+    limited = repeated if whole else accesses.grouped(kept)
     distances = distances[some] if whole else distances
     for ttl_s in options.ttls_s:
         for entries in table_sizes(capacity, options):
             hits = simulate(limited, ttl_s, distances=distances, capacity=entries).hit.sum()
             rows.append((ttl_s, entries, int(hits) / lookups))
     return Curves(lookups, capacity, ttl, rows)
-
-
-def _restricted(accesses: Accesses, chosen: Any) -> Accesses:
-    at = None if accesses.at is None else accesses.at[chosen]
-    running = None if accesses.running_s is None else accesses.running_s[chosen]
-    return grouped(accesses.ids[chosen], accesses.storable[chosen], at, running)
 
 
 def table_sizes(capacity: CapacityCurve, options: Options) -> list[int]:

@@ -13,12 +13,13 @@ from edgeinf.analyze.dense import Ids, densify
 from edgeinf.analyze.log import Log
 from edgeinf.analyze.options import Options
 from edgeinf.analyze.scopes import Scoped
-from edgeinf.analyze.simulate import Accesses, Outcome, grouped, simulate
+from edgeinf.analyze.simulate import Lookups, Outcome, simulate
 from edgeinf.core.eviction import LruTtl
 
 __all__ = ["NO_ID", "LevelRun", "Worth", "run_level", "worth"]
 
 NO_ID = np.uint32(0xFFFFFFFF)
+NOTHING = np.zeros(0, np.uint32)
 Mask = npt.NDArray[np.bool_]
 
 
@@ -44,9 +45,13 @@ class LevelRun(msgspec.Struct, frozen=True):
     coalesced: Mask
     ids: Ids
     unique: int
-    accesses: Accesses
+    accesses: Lookups
     rows: npt.NDArray[np.uint32] | None  # the request of each access; None where they are the same
     worth: Worth
+
+    def slim(self) -> LevelRun:
+        """Return the run without its look-ups, which only curves and repeats need."""
+        return msgspec.structs.replace(self, accesses=Lookups(NOTHING, np.zeros(0, bool)))
 
     @property
     def hits(self) -> int:
@@ -61,32 +66,46 @@ def run_level(log: Log, level: str, scope: Scoped, options: Options) -> LevelRun
     if scope.allowed is not None:
         eligible = eligible & scope.allowed
     hashes = log.keys[level]
-    separate = scope.key
+    separate = scope.key(log)
     if row_of_part is not None:
         eligible, separate = eligible[row_of_part], separate[row_of_part]
     chosen: Any = slice(None) if bool(eligible.all()) else np.flatnonzero(eligible).astype(np.uint32)
     ids, distinct = densify(hashes[chosen] ^ separate[chosen])
     rows = _rows(row_of_part, chosen, log.rows)
-    ids_of_parts = np.full(len(hashes), NO_ID, np.uint32)
-    ids_of_parts[chosen] = ids
     life: Any = options.policy.ttl_s
     if options.policy.ttl_jitter and not _from_events(log):
         life = _lifetimes(ids, distinct, separate[chosen], options)
+    unique = len(distinct)
+    del separate, distinct
+    ids_of_parts = ids
+    if not isinstance(chosen, slice):
+        ids_of_parts = np.full(len(hashes), NO_ID, np.uint32)
+        ids_of_parts[chosen] = ids
     if row_of_part is not None and rows is not None:
         # Equal parts of one request are one look-up: none can find what another is about to store.
         _, once = np.unique(rows.astype(np.uint64) << np.uint64(32) | ids, return_index=True)
         once.sort()
         ids, rows = ids[once], rows[once]
     of_row: Any = slice(None) if rows is None else rows
-    accesses = grouped(
+    lookups = Lookups(
         ids,
         log.has(STORABLE)[of_row],
         None if log.at is None else log.at[of_row],
-        None if log.latency is None or log.at is None else np.nan_to_num(log.latency[of_row]) / np.float32(1000),
+        None if log.running_s is None else log.running_s[of_row],
     )
-    outcome = simulate(accesses, life) if options.max_entries is None else _bounded(accesses, life, options)
+    outcome = _unbounded(lookups, life) if options.max_entries is None else _bounded(lookups, life, options)
     hit, coalesced = _per_request(outcome, rows, log.rows)
-    return LevelRun(level, hit, coalesced, ids_of_parts, len(distinct), accesses, rows, worth(log, hit))
+    return LevelRun(level, hit, coalesced, ids_of_parts, unique, lookups, rows, worth(log, hit))
+
+
+def _unbounded(lookups: Lookups, life: Any) -> Outcome:
+    """Simulate a cache that keeps everything: what is asked for once cannot hit and need not be looked at."""
+    again = np.bincount(lookups.ids) > 1
+    some = np.flatnonzero(again[lookups.ids]).astype(np.uint32)
+    found = simulate(lookups.grouped(some), life)
+    hit, coalesced = np.zeros(len(lookups.ids), bool), np.zeros(len(lookups.ids), bool)
+    hit[some], coalesced[some] = found.hit, found.coalesced
+    return Outcome(hit, coalesced)
 
 
 def _rows(row_of_part: Any, chosen: Any, count: int) -> npt.NDArray[np.uint32] | None:
@@ -118,7 +137,7 @@ def _per_request(outcome: Outcome, rows: npt.NDArray[np.uint32] | None, count: i
     return hit, (parts > 0) & (either == parts) & ~hit
 
 
-def _bounded(accesses: Accesses, life: Any, options: Options) -> Outcome:
+def _bounded(accesses: Lookups, life: Any, options: Options) -> Outcome:
     """Simulate a memory tier of limited entries, one access after the other, with the live cache's own policy."""
     n = len(accesses.ids)
     hit, coalesced = np.zeros(n, bool), np.zeros(n, bool)

@@ -46,6 +46,7 @@ class Log:
         self.latency: npt.NDArray[np.float32] | None = None
         self.ttft: npt.NDArray[np.float32] | None = None
         self.usd: npt.NDArray[np.float32] | None = None
+        self.running_s: npt.NDArray[np.float32] | None = None  # how long each answer took, where times are known
         self.input: npt.NDArray[np.int32] | None = None
         self.output: npt.NDArray[np.int32] | None = None
         self.cached: npt.NDArray[np.int32] | None = None
@@ -147,6 +148,8 @@ def gather(plan: ScanPlan, batches: Iterator[Batch], on_batch: Callable[[int], N
     log.row_starts = np.concatenate(([0], np.cumsum(rows_of)))[:-1].tolist()
     _join(log, gathered, rows_of)
     _sort(log)
+    if log.at is not None and log.latency is not None:
+        log.running_s = np.nan_to_num(log.latency) / np.float32(1000)
     return log
 
 

@@ -71,9 +71,11 @@ def explain_misses(log: Log, run: LevelRun, level: str, scope: Scoped) -> Misses
     _, starts = np.unique(ids[eligible], return_index=True)
     first[np.flatnonzero(eligible)[starts]] = True
     expired = int((eligible & ~first & ~run.hit & ~run.coalesced).sum())
-    near = _Grouping(_surroundings(log), scope, eligible)
-    far = _Grouping(log.question_group[log.question], scope, eligible)
-    wanted = np.flatnonzero(first & eligible & (log.question != 0))
+    asked = log.question_group[log.question]
+    again = eligible & (np.bincount(asked, eligible)[asked] > 1)  # what is asked once has nothing to be near to
+    near = _Grouping(log, _surroundings(log), scope, again)
+    far = _Grouping(log, asked, scope, again)
+    wanted = np.flatnonzero(first & again & (log.question != 0))
     wanted = wanted[far.has_earlier(wanted)]  # somebody asked the like before
     total = len(wanted)
     sampled = total > _ALL_UP_TO
@@ -99,10 +101,11 @@ def _surroundings(log: Log) -> Any:
 class _Grouping:
     """Requests of one group stand together, in order of time."""
 
-    def __init__(self, group: Any, scope: Scoped, eligible: Any) -> None:
-        key = scope.key ^ mixed(group.astype(np.uint64) + np.uint64(1 << 41))
-        rows = np.flatnonzero(eligible)
-        self._order = rows[np.argsort(key[rows], kind="stable")].astype(np.int32)
+    def __init__(self, log: Log, group: Any, scope: Scoped, eligible: Any) -> None:
+        key = scope.key(log)
+        key ^= mixed(group.astype(np.uint64) + np.uint64(1 << 41))
+        rows = np.flatnonzero(eligible).astype(np.int32)
+        self._order = rows[np.argsort(key[rows], kind="stable").astype(np.int32)]
         self._place = np.full(len(key), -1, np.int32)
         self._place[self._order] = np.arange(len(self._order), dtype=np.int32)
         sorted_key = key[self._order]

@@ -38,7 +38,7 @@ class Top(msgspec.Struct, frozen=True):
 
 def repeats(log: Log, shared: LevelRun) -> Repeats:
     """Split the repeats of a level that everybody shares by who asked before."""
-    accesses = shared.accesses
+    accesses = shared.accesses.grouped()
     order, begins = accesses.order, accesses.begins
     again = np.flatnonzero(~begins)
     rows: Any = shared.rows if shared.rows is not None else np.arange(log.rows, dtype=np.uint32)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any
 
@@ -115,23 +114,13 @@ def study(
     prices = Prices(options.prices)
     priced = fill_costs(log, prices)
     scope = scoped(log, options.scope)
-    levels = _levels(log, scope, options, say)
+    levels, curves, repeated, best = _levels(log, scope, options, say)
     default = levels.get(options.level)
-    say("who repeats whom", 0, 0)
-    shared = _shared(log, options, scope, default)
-    repeated = None if shared is None else repeats(log, shared)
-    del shared
-    log.keys.clear()
-    with ThreadPoolExecutor(1) as beside:  # numpy lets go of the interpreter, reading requests again does not
-        drawn = beside.submit(_curves, levels, options)
-        say("why equal questions miss", 0, 0)
-        misses = explain_misses(log, default, options.level, scope) if default is not None else None
-        say("risk", 0, 0)
-        risk = risks(log, levels)
-        say("curves", 0, 0)
-        curves = drawn.result()
+    say("why equal questions miss", 0, 0)
+    misses = explain_misses(log, default, options.level, scope) if default is not None else None
+    say("risk", 0, 0)
+    risk = risks(log, levels)
     say("the provider's prefix cache", 0, 0)
-    best = top(log, default) if default is not None else []
     said = labels(log, [t.row for t in best])
     allowed = log.has(ELIGIBLE) if scope.allowed is None else log.has(ELIGIBLE) & scope.allowed
     return Analysis(
@@ -159,18 +148,28 @@ def study(
     )
 
 
-def _curves(levels: dict[str, LevelRun | None], options: Options) -> dict[str, Curves]:
-    return {name: level_curves(run, options, table=name == options.level) for name, run in levels.items() if run}
-
-
-def _levels(log: Log, scope: Scoped, options: Options, say: Report) -> dict[str, LevelRun | None]:
-    found: dict[str, LevelRun | None] = {}
-    if not log.has_content:
-        return dict.fromkeys(options.levels)
-    for name in options.levels:
+def _levels(
+    log: Log, scope: Scoped, options: Options, say: Report
+) -> tuple[dict[str, LevelRun | None], dict[str, Curves], Repeats | None, list[Top]]:
+    """Run each level and all that needs its look-ups, then let go of them: they take as much memory as the log."""
+    levels: dict[str, LevelRun | None] = dict.fromkeys(options.levels)
+    curves: dict[str, Curves] = {}
+    repeated: Repeats | None = None
+    best: list[Top] = []
+    for name in options.levels if log.has_content else ():
+        if log.unknown_levels[name] or name not in log.keys:
+            continue
         say(f"level {name}", 0, 0)
-        found[name] = None if log.unknown_levels[name] or name not in log.keys else run_level(log, name, scope, options)
-    return found
+        leads = name == options.level
+        run = run_level(log, name, scope, options)
+        curves[name] = level_curves(run, options, table=leads)
+        if leads:
+            shared = _shared(log, options, scope, run)
+            repeated, best = repeats(log, shared), top(log, run)
+            del shared
+        levels[name] = run.slim()
+        del run, log.keys[name]
+    return levels, curves, repeated, best
 
 
 def _sampled(log: Log, default: LevelRun | None, allowed: Any) -> dict[str, tuple[int, int]]:
@@ -210,11 +209,9 @@ def read(options: Options, sources: Sources, say: Report) -> Log:
     return log
 
 
-def _shared(log: Log, options: Options, scope: Scoped, default: LevelRun | None) -> LevelRun | None:
+def _shared(log: Log, options: Options, scope: Scoped, default: LevelRun) -> LevelRun:
     """Return the default level as if everybody shared, which is what repeats are counted on."""
-    if default is None:
-        return None
     everybody = scoped(log, "shared")
-    if scope.allowed is None and bool((everybody.key == scope.key).all()):
+    if scope.equals(everybody):
         return default
     return run_level(log, options.level, everybody, options)

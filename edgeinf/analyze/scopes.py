@@ -14,10 +14,23 @@ __all__ = ["Scoped", "callers", "scope_name", "scoped"]
 
 
 class Scoped(msgspec.Struct, frozen=True):
-    """``key`` is to be xor-ed into a request's digest; ``allowed`` is False where the scope needs a user it lacks."""
+    """What tells requests apart besides their bodies; ``allowed`` is False where the scope needs a user it lacks."""
 
-    key: Hashes
+    of_group: Hashes
+    by_user: bool
     allowed: npt.NDArray[np.bool_] | None
+
+    def key(self, log: Log) -> Hashes:
+        """Return what is to be xor-ed into each request's digest; made anew each time, since it is large."""
+        key = self.of_group[log.group]
+        if self.by_user and log.user is not None:
+            key ^= mixed(log.user.astype(np.uint64) + np.uint64(1 << 40))
+        return key
+
+    def equals(self, other: Scoped) -> bool:
+        """Return whether both tell the same requests apart."""
+        same = self.by_user == other.by_user and len(np.unique(self.of_group)) == len(np.unique(other.of_group))
+        return same and self.allowed is None and other.allowed is None
 
 
 def scope_name(group: Group, scope: str | None) -> str:
@@ -35,12 +48,10 @@ def scoped(log: Log, scope: str | None) -> Scoped:
     """Return what separates the keys of requests besides their bodies: scope, dialect, path and model."""
     numbers: dict[object, int] = {}
     of_group = [numbers.setdefault((scope_name(g, scope), g.context), len(numbers)) for g in log.groups]
-    key = mixed(np.array(of_group or [0]))[log.group]
+    table = mixed(np.array(of_group or [0]))
     if scope != "user":
-        return Scoped(key, None)
-    if log.user is None:
-        return Scoped(key, np.zeros(log.rows, bool))
-    return Scoped(key ^ mixed(log.user.astype(np.uint64) + np.uint64(1 << 40)), log.user != 0)
+        return Scoped(table, False, None)
+    return Scoped(table, True, np.zeros(log.rows, bool) if log.user is None else log.user != 0)
 
 
 def callers(log: Log) -> Hashes:

@@ -16,14 +16,29 @@ import numpy.typing as npt
 
 from edgeinf.analyze.dense import Ids
 
-__all__ = ["Accesses", "Outcome", "grouped", "simulate"]
+__all__ = ["Accesses", "Lookups", "Outcome", "grouped", "simulate"]
 
 Mask = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
 
-class Accesses(msgspec.Struct, frozen=True):
+class Lookups(msgspec.Struct, frozen=True):
     """All look-ups of one level in order of time. ``at`` and ``running_s`` are None where the log has no times."""
+
+    ids: Ids
+    storable: Mask
+    at: Floats | None = None
+    running_s: npt.NDArray[np.float32] | None = None
+
+    def grouped(self, chosen: Any = slice(None)) -> Accesses:
+        """Prepare some of them for simulations."""
+        at = None if self.at is None else self.at[chosen]
+        running = None if self.running_s is None else self.running_s[chosen]
+        return grouped(self.ids[chosen], self.storable[chosen], at, running)
+
+
+class Accesses(msgspec.Struct, frozen=True):
+    """Look-ups, grouped by id."""
 
     ids: Ids
     storable: Mask
