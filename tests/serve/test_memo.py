@@ -78,7 +78,7 @@ class Watched(dict[bytes, bytes]):
         super().__init__(*pairs)
         self.looked: set[bytes] = set()
 
-    def get(self, name: bytes, default: Any = None) -> Any:  # type: ignore[override]
+    def get(self, name: bytes, default: Any = None) -> Any:
         self.looked.add(name)
         return super().get(name, default)
 
