@@ -125,8 +125,8 @@ class Exporter:
                 attributes=_request_attributes(item),
                 kind=SpanKind.SERVER,
                 status=Status(StatusCode.ERROR, event.error) if event.status >= 500 else Status(),
-                start_time=item.end_ns - round((event.total_ms or 0.0) * 1e6),
-                end_time=item.end_ns,
+                start_time=round(event.at * 1e9),
+                end_time=round(event.at * 1e9 + (event.total_ms or 0.0) * 1e6),
                 instrumentation_scope=InstrumentationScope("edgeinf", __version__),
             )
         return ReadableSpan(

@@ -51,7 +51,6 @@ class Finished(msgspec.Struct):
     event: Event
     method: str
     path: str
-    end_ns: int
 
 
 class Sink(Protocol):
@@ -94,7 +93,7 @@ class Tracer:
         """End a request."""
         trace = self.of(x)
         if trace.sampled:
-            self._sink.put(Finished(trace, event, x.method, x.path, time.time_ns()))
+            self._sink.put(Finished(trace, event, x.method, x.path))
 
     async def looking(self, x: Exchange, lookup: Awaitable[T]) -> T:
         """Await a lookup in a span of its own."""
