@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from edgeinf.cli.failures import Terminated
 from edgeinf.cli.output import Progress, colour_wanted, note, print_json
 from edgeinf.core.errors import FindingError, UsageError
 
@@ -105,7 +106,13 @@ class _Bars:
 def _run(options: Options, redact: Path | None) -> Analysis:
     from edgeinf.analyze.run import analyze as run
 
+    import signal
+
+    def end(number: int, frame: object) -> None:
+        raise Terminated
+
     bars = _Bars()
+    before = signal.signal(signal.SIGTERM, end)  # so that temporary files go and workers end
     try:
         if redact is None:
             return run(options, progress=bars)
@@ -122,6 +129,7 @@ def _run(options: Options, redact: Path | None) -> Analysis:
         note(f"wrote {redact}")
         return found
     finally:
+        signal.signal(signal.SIGTERM, before)
         bars.close()
 
 

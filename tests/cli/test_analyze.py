@@ -158,7 +158,8 @@ def test_markdown_and_redacted_log_are_written(log: Path, capsys: pytest.Capture
     assert _json(capsys, str(shared))["levels"][3]["hits"] == first  # type: ignore[index]
 
 
-def test_ctrl_c_leaves_nothing_behind(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["ctrl-c", "terminate"])
+def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, sent: signal.Signals, code: int) -> None:
     log = tmp_path / "log.jsonl"
     with log.open("wb") as file:
         write_log(LogPlan(requests=25_000), file)
@@ -174,9 +175,9 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path: Path) -> None:
         deadline = time.monotonic() + 60
         while not list((tmp_path / "tmp").iterdir()) and time.monotonic() < deadline:
             time.sleep(0.02)
-        os.killpg(process.pid, signal.SIGINT)
+        os.killpg(process.pid, sent)
         out, err = process.communicate(timeout=60)
-    assert (process.returncode, out) == (130, b""), err
+    assert (process.returncode, out) == (code, b""), err
     assert b"Traceback" not in err
     assert list((tmp_path / "tmp").iterdir()) == []
 
