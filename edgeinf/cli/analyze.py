@@ -104,9 +104,9 @@ class _Bars:
 
 
 def _run(options: Options, redact: Path | None) -> Analysis:
-    from edgeinf.analyze.run import analyze as run
-
     import signal
+
+    from edgeinf.analyze.run import analyze as run
 
     def end(number: int, frame: object) -> None:
         raise Terminated
