@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import logging
 import os
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from edgeinf.serve.steps.parts import Parts
 
 __all__ = ["ClientGone", "Exchange", "Message", "Receive", "Send"]
+
+_log = logging.getLogger("edgeinf.serve")
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -247,6 +250,9 @@ class Exchange:
         return None if value is None else value.decode("latin-1")
 
     def end(self) -> None:
-        """Run what must happen however the request ends; each once."""
+        """Run what must happen however the request ends; each once, whatever becomes of the others."""
         while self.on_end:
-            self.on_end.pop()(self)
+            try:
+                self.on_end.pop()(self)
+            except Exception:
+                _log.exception("a bug at the end of a request")

@@ -1,0 +1,110 @@
+"""One request's state: its ids, what its client is told, and what happens however it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+from typing import Any
+
+import pytest
+
+from edgeinf.core.errors import CallError
+from edgeinf.serve.exchange import Exchange, Message
+
+
+def exchange(said: list[Message] | None = None, heard: asyncio.Queue[Message] | None = None) -> Exchange:
+    async def receive() -> Message:
+        assert heard is not None
+        return await heard.get()
+
+    async def send(message: Message) -> None:
+        assert said is not None
+        said.append(message)
+
+    return Exchange("POST", "/", "", {b"x": b"caf\xe9"}, "192.0.2.1", receive, send)
+
+
+def _ids(out: Any) -> None:
+    out.put([exchange().id for _ in range(3)])
+
+
+def test_ids_are_all_different_in_forked_processes_too() -> None:
+    context = multiprocessing.get_context("fork")
+    out = context.SimpleQueue()
+    children = [context.Process(target=_ids, args=(out,)) for _ in range(3)]
+    for child in children:
+        child.start()
+    seen = [exchange().id for _ in range(1000)]
+    for child in children:
+        seen += out.get()
+        child.join(30)
+    assert len(set(seen)) == len(seen) == 1009
+
+
+async def test_a_whole_answer_goes_out_with_its_length() -> None:
+    said: list[Message] = []
+    x = exchange(said)
+    await x.answer(418, [(b"a", b"b")], b"tea")
+    assert said[0] == {
+        "type": "http.response.start",
+        "status": 418,
+        "headers": [(b"a", b"b"), (b"content-length", b"3")],
+    }
+    assert said[1] == {"type": "http.response.body", "body": b"tea", "more_body": False}
+    assert x.status == 418
+    assert x.first_byte_at is not None
+
+
+async def test_the_limits_a_client_is_told_are_this_servers() -> None:
+    """What an origin says of the account behind it is not the client's."""
+    said: list[Message] = []
+    x = exchange(said)
+    x.limit_headers = [(b"x-ratelimit-limit-requests", b"5")]
+    await x.start(200, [(b"x-ratelimit-limit-requests", b"9000"), (b"a", b"b")])
+    assert said[0]["headers"] == [(b"a", b"b"), (b"x-ratelimit-limit-requests", b"5")]
+
+
+async def test_waiting_for_a_body_has_an_end() -> None:
+    heard: asyncio.Queue[Message] = asyncio.Queue()
+    x = exchange(heard=heard)
+    with pytest.raises(CallError) as late:
+        await x.within(0.01)
+    assert late.value.status == 408
+    heard.put_nowait({"type": "http.request", "body": b"x"})
+    assert (await x.within(10))["body"] == b"x"
+
+
+async def test_a_client_is_gone_when_it_has_closed_and_not_when_it_has_sent_more() -> None:
+    heard: asyncio.Queue[Message] = asyncio.Queue()
+    gone = asyncio.ensure_future(exchange(heard=heard).gone())
+    heard.put_nowait({"type": "http.request", "body": b"x"})
+    await asyncio.sleep(0.01)
+    assert not gone.done()
+    heard.put_nowait({"type": "http.disconnect"})
+    await asyncio.wait_for(gone, 10)
+
+
+def test_what_must_happen_at_the_end_happens_once() -> None:
+    x, seen = exchange(), []
+    x.on_end.append(lambda ended: seen.append(("first", ended)))
+    x.on_end.append(lambda ended: seen.append(("second", ended)))
+    x.end()
+    x.end()
+    assert seen == [("second", x), ("first", x)]
+
+
+def test_one_that_breaks_keeps_no_other_from_happening(caplog: pytest.LogCaptureFixture) -> None:
+    x, seen = exchange(), []
+
+    def broken(ended: Exchange) -> None:
+        raise RuntimeError("broken")
+
+    x.on_end += [lambda ended: seen.append("slot given back"), broken]
+    x.end()
+    assert seen == ["slot given back"]
+    assert "a bug at the end of a request" in caplog.text
+
+
+def test_a_header_is_text_whatever_its_bytes() -> None:
+    assert exchange().header(b"x") == "caf\xe9"
+    assert exchange().header(b"y") is None
