@@ -72,6 +72,8 @@ def _is_an_error(answer: httpx.Response, path: str) -> bool:
 @pytest.mark.parametrize("dialect", ASKED)
 @pytest.mark.parametrize("fault", BEFORE)
 async def test_before_the_first_token(fault: str, dialect: str, stream: bool, origin: MockOrigin) -> None:
+    if fault.startswith("stalled") and not stream and dialect != "chat":
+        pytest.skip("waits for its time-out, which no dialect has to do with")
     path, body = ASKED[dialect]
     body = {**body, "stream": stream}
     routing = Routing(strategy="priority", failover=Failover(retry_on=()))

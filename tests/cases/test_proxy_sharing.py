@@ -10,7 +10,9 @@ import httpx
 import pytest
 
 from edgeinf.core.config.schema import Cache, Failover, Routing
+from edgeinf.core.pricing import Prices
 from edgeinf.mock import MockOrigin
+from edgeinf.serve.price_book import PriceBook
 from tests.serve.proxying import Proxy, chat, data, proxying, region, text_of
 
 CHAT = "/v1/chat/completions"
@@ -239,3 +241,12 @@ async def test_a_slow_reader_holds_the_origin_back(origin: MockOrigin) -> None:
             assert sent < 40 * 2**20
             with contextlib.suppress(httpx.HTTPError):
                 await anext(parts)
+
+
+async def test_a_hundred_at_a_cold_start_load_the_prices_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """P65."""
+    loads: list[Prices] = []
+    monkeypatch.setattr(Prices, "warm", loads.append)
+    book = PriceBook({})
+    await asyncio.gather(*(book.ready("gpt-4o") for _ in range(100)))
+    assert len(loads) == 1
