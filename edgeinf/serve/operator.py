@@ -5,6 +5,7 @@ from __future__ import annotations
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
+from http.client import HTTPException
 from typing import Any
 
 import msgspec
@@ -44,14 +45,14 @@ def ask(
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect)
     try:
         with opener.open(request, timeout=_TIMEOUT_S) as response:
-            answer: dict[str, Any] = msgspec.json.decode(response.read())
-            return answer
+            return msgspec.json.decode(response.read(), type=dict[str, Any])
     except urllib.error.HTTPError as error:
+        error.close()
         hint = "EDGEINF_ADMIN_KEY holds the key of auth.admin" if error.code in (401, 403) else None
         raise RemoteError(f"the server at {url} refused: {error.code} {error.reason}", hint=hint) from None
     except urllib.error.URLError as error:
         if isinstance(error.reason, ConnectionRefusedError):
             return None
         raise RemoteError(f"the server at {url} cannot be asked: {error.reason}") from None
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, HTTPException, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise RemoteError(f"what listens at {url} is no edgeinf: {error}") from None
