@@ -246,7 +246,11 @@ async def test_a_slow_reader_holds_the_origin_back(origin: MockOrigin) -> None:
 async def test_a_hundred_at_a_cold_start_load_the_prices_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """P65."""
     loads: list[Prices] = []
-    monkeypatch.setattr(Prices, "warm", loads.append)
+
+    def warm(prices: Prices) -> None:
+        loads.append(prices)
+
+    monkeypatch.setattr(Prices, "warm", warm)
     book = PriceBook({})
     await asyncio.gather(*(book.ready("gpt-4o") for _ in range(100)))
     assert len(loads) == 1
