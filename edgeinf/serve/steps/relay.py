@@ -70,22 +70,24 @@ async def relay(client: Client, attempt: Attempt, flight: Flight) -> Recording |
     deadline = begun + timeouts.total
     # A whole answer may be silent until its last token; only a stream says early that it is alive.
     head_s = min(timeouts.total, timeouts.ttft) if attempt.call.stream else timeouts.total
+    response: Response | None = None
     try:
-        async with asyncio.timeout_at(begun + head_s):
-            response = await client.send(attempt.request)
-    except TimeoutError:
-        raise timed_out(origin, f"no answer began within {head_s:g} s") from None
-    except OriginFailure as error:
-        raise lost(origin, error) from None
-    try:
-        async with asyncio.timeout_at(deadline):
+        async with asyncio.timeout_at(begun + head_s) as limit:
+            try:
+                response = await client.send(attempt.request)
+            except OriginFailure as error:
+                raise lost(origin, error) from None
+            limit.reschedule(deadline)
             return await _read(response, attempt, flight, started)
     except TimeoutError:
+        if response is None:
+            raise timed_out(origin, f"no answer began within {head_s:g} s") from None
         _broken(flight, attempt, timed_out(origin, f"it took longer than {timeouts.total:g} s"))
         return None
     finally:
-        response.close()
-        flight.origin_ms = (time.perf_counter() - started) * 1000
+        if response is not None:
+            response.close()
+            flight.origin_ms = (time.perf_counter() - started) * 1000
 
 
 async def _read(response: Response, attempt: Attempt, flight: Flight, started: float) -> Recording | None:
@@ -148,6 +150,7 @@ async def _read_stream(
             _broken(flight, attempt, bad_answer(origin, str(error)))
             return None
         before = seen
+        at_ms = (time.perf_counter() - started) * 1000
         for event in decoded:
             brings = watcher.feed(event)
             if brings & ERROR and not flight.committed:
@@ -158,7 +161,7 @@ async def _read_stream(
                 raw = sse.encode(event)
                 recorded.append(raw)
                 size += len(raw)
-                pace.append((time.perf_counter() - started) * 1000)
+                pace.append(at_ms)
         if size > RECORD_LIMIT and flight.recording and flight.committed:
             flight.recording = False
             recorded.clear()
@@ -207,11 +210,14 @@ def _ended(flight: Flight, watcher: Watcher) -> bool:
     return flight.committed and watcher.verdict().unfit is None
 
 
-async def _next(response: Response, decoder: Inflater | None, patience_s: float) -> bytes | None:
+async def _next(response: Response, decoder: Inflater | None, patience_s: float | None = None) -> bytes | None:
     """Return the next decoded bytes. Raise TimeoutError, OriginFailure, ValueError."""
     while True:
-        async with asyncio.timeout(patience_s):
+        if patience_s is None:
             chunk = await response.read()
+        else:
+            async with asyncio.timeout(patience_s):
+                chunk = await response.read()
         if chunk is None or decoder is None:
             if chunk is None and decoder is not None and not decoder.whole:
                 raise ValueError("the compressed answer is cut short")
@@ -278,7 +284,7 @@ async def _read_whole(
     proven = any(name in (b"content-length", b"transfer-encoding") for name, _ in response.headers)
     while True:
         try:
-            chunk = await _next(response, decoder, origin.timeouts.total)
+            chunk = await _next(response, decoder)
         except OriginFailure as error:
             _broken(flight, attempt, lost(origin, error))
             return None
