@@ -185,7 +185,7 @@ def _take(
 
 
 def _dtype(name: str) -> Any:
-    if name.startswith(("key:", "gate:")) or name in ("user", "session", "question", "block"):
+    if name.startswith(("key:", "gate:")) or name in ("question", "block"):
         return np.uint64
     if name in FLOATS:
         return _TYPES[FLOATS[name]]
@@ -195,6 +195,8 @@ def _dtype(name: str) -> Any:
         "blocks": np.uint32,
         "offset": np.uint32,
         "group": np.uint32,
+        "user": np.uint32,
+        "session": np.uint32,
         "flags": np.uint8,
         "reason": np.uint8,
         "parts": np.uint16,
@@ -205,14 +207,12 @@ def _join(log: Log, gathered: dict[str, list[Any]], rows_of: list[int]) -> None:
     parts = gathered.pop("parts", None)
     if parts is not None:
         log.parts = _column(parts, rows_of, np.uint16, 1)
-    for name in ("user", "session", "question"):
-        if name in gathered:
-            ids, distinct = densify(_column(gathered.pop(name), rows_of, np.uint64, 0))
-            # Zero stands for none, everywhere: where no request lacks a value, the numbers start at one.
-            setattr(log, name, ids if distinct[0] == 0 else ids + np.uint32(1))
-            if name == "question":
-                asked = (distinct if distinct[0] == 0 else np.append(np.uint64(0), distinct)) >> np.uint64(32)
-                log.question_group = np.append(0, np.cumsum(np.diff(asked) != 0)).astype(np.uint32)
+    if "question" in gathered:
+        log.question, distinct = densify(_column(gathered.pop("question"), rows_of, np.uint64, 0))
+        if distinct[0] != 0:  # zero stands for none, also where every request asks something
+            log.question += np.uint32(1)
+            distinct = np.append(np.uint64(0), distinct)
+        log.question_group = np.append(0, np.cumsum(np.diff(distinct >> np.uint64(32)) != 0)).astype(np.uint32)
     if "block" in gathered:
         log.block, _ = densify(np.concatenate([column for _, column in gathered.pop("block")]))
     for name in list(gathered):

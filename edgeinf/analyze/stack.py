@@ -45,22 +45,26 @@ def _earlier_smaller(values: Index) -> Index:
     n = len(values)
     count = np.zeros(n, np.int32)
     order = np.arange(n, dtype=np.int32)  # grouped by the bits looked at so far, each group in order of time
-    starts = np.zeros(1, np.int64)  # where each group begins
+    starts = np.zeros(1, np.int32)  # where each group begins
     for bit in range(int(values.max()).bit_length() - 1, -1, -1):
         ones = ((values[order] >> bit) & 1).astype(bool)
         zeros_before = np.cumsum(~ones, dtype=np.int32)
-        lengths = np.diff(np.append(starts, n))
-        base = np.repeat(np.concatenate(([0], zeros_before))[starts].astype(np.int32), lengths)
+        lengths = np.append(starts[1:], np.int32(n)) - starts
+        base = np.repeat(np.where(starts > 0, zeros_before[starts - 1], np.int32(0)), lengths)
         count[order[ones]] += zeros_before[ones] - base[ones]
         # A stable split of each group: its zeros first, then its ones.
-        zeros_in_group = np.add.reduceat(~ones, starts, dtype=np.int64)
-        split = np.repeat((starts + zeros_in_group).astype(np.int32), lengths)
-        rank = np.arange(n, dtype=np.int32) - np.repeat(starts.astype(np.int32), lengths)
-        zero_rank = zeros_before - base
-        place = np.where(ones, split + rank - zero_rank, np.repeat(starts.astype(np.int32), lengths) + zero_rank - 1)
+        zeros_in_group = np.add.reduceat(~ones, starts, dtype=np.int32)
+        # A zero goes to its group's start plus its rank among zeros; a one stays behind as many zeros as follow it.
+        place = np.repeat(starts, lengths)
+        place += zeros_before
+        place -= base
+        place -= 1
+        np.copyto(
+            place, np.arange(n, dtype=np.int32) + np.repeat(zeros_in_group, lengths) - (zeros_before - base), where=ones
+        )
         moved = np.empty_like(order)
         moved[place] = order
         order = moved
-        edges = np.union1d(starts, starts + zeros_in_group)
+        edges = np.unique(np.concatenate((starts, starts + zeros_in_group)))
         starts = edges[edges < n]
     return count

@@ -192,8 +192,7 @@ def _usd(log: Log, spared: Any, monthly: float | None) -> tuple[float | None, fl
 def _agent(log: Log, before: Side, after: Side, probe: Probe | None) -> AgentLoop:
     sessions, steps, source = None, _AGENT_STEPS, "no sessions in the log: a loop of this length is taken"
     if log.session is not None:
-        lengths = np.bincount(log.session[log.session != 0])
-        lengths = lengths[lengths > 0]
+        _, lengths = np.unique(log.session[log.session != 0], return_counts=True)
         sessions = len(lengths)
         steps = max(1, int(np.sort(lengths)[len(lengths) // 2])) if sessions else steps
         source = "the median session of the log" if sessions else source
