@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 
 from edgeinf.core.errors import CallError
+from edgeinf.core.wire import sse
 from edgeinf.core.wire.headers import SSE_HEADERS, Headers
 from edgeinf.serve.cache.entry import Entry
 from edgeinf.serve.cache.tiers import Found
 from edgeinf.serve.exchange import Exchange
 from edgeinf.serve.flight import Flight
-from edgeinf.serve.rendering import events_for, whole_for
+from edgeinf.serve.rendering import StreamRenderer, events_for, whole_for
 from edgeinf.serve.responses import error_answer, hit_headers
 from edgeinf.serve.runtime import Runtime
 from edgeinf.serve.steps.failing import AttemptFailed
@@ -69,10 +71,10 @@ async def _send(x: Exchange, found: Found, runtime: Runtime) -> None:
         await x.answer(200, head, _shown(x, found, runtime))
         x.ttft_at = x.first_byte_at
     elif runtime.generation.config.cache.replay == "paced":
-        events = _understood(x, entry)
+        events = _timed(x, entry)
         await x.start(200, head)
         x.ttft_at = x.first_byte_at
-        await _paced(x, entry, events)
+        await _paced(x, events)
     else:
         body = _shown(x, found, runtime)
         await x.start(200, head)
@@ -140,12 +142,35 @@ def _kept(entry: Entry) -> Headers:
     return [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in entry.headers]
 
 
-async def _paced(x: Exchange, entry: Entry, events: list[bytes]) -> None:
-    """Send events with the gaps they first had, or even ones where the entry does not know."""
-    times = entry.pace_ms if entry.pace_ms is not None and len(entry.pace_ms) == len(events) else None
-    for number, event in enumerate(events):
-        if number:
-            gap_s = _PACE_S if times is None else (times[number] - times[number - 1]) / 1000
-            await asyncio.sleep(min(max(gap_s, 0.0), _MAX_GAP_S))
+def _timed(x: Exchange, entry: Entry) -> list[tuple[float, bytes]]:
+    """Return the answer's events for this asker, each with its seconds after the first.
+
+    They have the gaps they first had, or even ones where the entry does not know; an event that this asker does not
+    see leaves its gap to the next.
+    """
+    assert x.call is not None
+    assert x.dialect is not None
+    if not entry.stream:
+        return [(number * _PACE_S, event) for number, event in enumerate(_understood(x, entry))]
+    renderer = StreamRenderer(x.dialect, x.call, x.view)
+    try:
+        events = [renderer.feed(sse.encode(event)) for event in sse.decode_all(entry.body)]
+    except ValueError as error:
+        raise _shapeless(error) from None
+    if entry.pace_ms is None or len(entry.pace_ms) != len(events):
+        return [(number * _PACE_S, event) for number, event in enumerate(filter(None, events))]
+    gaps_s = [0.0, *((later - sooner) / 1000 for sooner, later in itertools.pairwise(entry.pace_ms))]
+    due_s = itertools.accumulate(min(max(gap_s, 0.0), _MAX_GAP_S) for gap_s in gaps_s)
+    return [(at_s, event) for at_s, event in zip(due_s, events, strict=True) if event]
+
+
+async def _paced(x: Exchange, events: list[tuple[float, bytes]]) -> None:
+    """Send events when they are due."""
+    loop = asyncio.get_running_loop()
+    started = loop.time()
+    for at_s, event in events:
+        left_s = started + at_s - loop.time()
+        if left_s > 0:
+            await asyncio.sleep(left_s)
         await x.write(event, more=True)
     await x.write(b"", more=False)

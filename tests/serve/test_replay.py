@@ -1,0 +1,182 @@
+"""An answer from what is stored: at its pace, or instead of an error, and always labelled as what it is."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from edgeinf.core.clock import FakeClock
+from edgeinf.core.config.schema import AnswerRules, Cache, DenyRule, Failover, Routing
+from edgeinf.mock import MockOrigin
+from edgeinf.serve.reload import apply_config
+from tests.serve.proxying import Proxy, chat, messages, proxying, region, text_of
+from tests.serve.short import Way, one_way
+from tests.serve.wire import post, wired
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+CHAT = "/v1/chat/completions"
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def origin() -> AsyncIterator[MockOrigin]:
+    async with MockOrigin() as own:
+        yield own
+
+
+# --- at its pace ---
+
+
+async def paced(way: Way, body: dict[str, Any], path: str = CHAT) -> tuple[bytes, list[float]]:
+    """Return a stream's bytes and the seconds at which its chunks came."""
+    started, at, got = time.monotonic(), [], []
+    async with way.client.stream("POST", path, json=body) as answer:
+        assert answer.headers["x-edgeinf-cache"] == "hit"
+        async for chunk in answer.aiter_raw():
+            at.append(time.monotonic() - started)
+            got.append(chunk)
+    return b"".join(got), at
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        (CHAT, chat(stream=True)),
+        (CHAT, chat(stream=True, stream_options={"include_usage": True})),
+        ("/v1/messages", messages(stream=True)),
+    ],
+    ids=["chat", "usage", "messages"],
+)
+@pytest.mark.parametrize(
+    "rules", [AnswerRules(), AnswerRules(strip=("reasoning",), footer=" end")], ids=["plain", "rules"]
+)
+async def test_a_paced_replay_takes_the_time_it_took_at_first(
+    origin: MockOrigin, path: str, body: dict[str, Any], rules: AnswerRules
+) -> None:
+    """Also for a client that does not see every event that was stored."""
+    origin.use({"tpot": "60ms", "answer": {"tokens": 7}, "packets": "event"})
+    async with one_way(origin, cache=Cache(disk=None, replay="paced"), answer=rules) as way:
+        first = await way.client.post(path, json=body)
+        origin.use({"answer": {"tokens": 7}})
+        replayed, at = await paced(way, body, path)
+    assert replayed == first.content
+    assert len(at) >= 7
+    assert 0.3 < at[-1] < 6
+    assert at[0] < 0.3
+
+
+async def test_a_document_is_replayed_as_a_stream_at_an_even_pace(origin: MockOrigin) -> None:
+    origin.use({"answer": {"tokens": 10}})
+    async with one_way(origin, cache=Cache(disk=None, replay="paced")) as way:
+        await way.client.post(CHAT, json=chat())
+        replayed, at = await paced(way, chat(stream=True))
+    assert replayed.endswith(b"data: [DONE]\n\n")
+    assert at[-1] > 0.02
+
+
+async def test_a_pause_of_the_first_answer_is_not_all_waited_for(
+    origin: MockOrigin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("edgeinf.serve.replay._MAX_GAP_S", 0.05)
+    origin.use({"tpot": "900ms", "answer": {"tokens": 3}})
+    async with one_way(origin, cache=Cache(disk=None, replay="paced")) as way:
+        await way.client.post(CHAT, json=chat(stream=True))
+        _, at = await paced(way, chat(stream=True))
+    assert at[-1] < 0.9
+
+
+async def test_a_client_that_leaves_within_a_paced_replay_leaves_nothing_running(origin: MockOrigin) -> None:
+    origin.use({"tpot": "60ms", "answer": {"tokens": 10}})
+    async with one_way(origin, cache=Cache(disk=None, replay="paced")) as way:
+        await way.client.post(CHAT, json=chat(stream=True))
+        async with wired(way.url) as wire:
+            await wire.send(post(chat(stream=True)))
+            await wire.reader.readuntil(b"data: ")
+        async with asyncio.timeout(20):
+            while way.runtime.in_progress():  # noqa: ASYNC110 - it tells nobody
+                await asyncio.sleep(0.02)
+        assert way.events[-1].cache == "hit"
+
+
+async def test_what_a_rule_blocks_is_refused_before_anything_is_replayed(origin: MockOrigin) -> None:
+    origin.use({"answer": {"text": "nothing wrong until the last word is forbidden"}})
+    async with one_way(origin, cache=Cache(disk=None, replay="paced")) as way:
+        await way.client.post(CHAT, json=chat(stream=True))
+        config = replace(way.runtime.generation.config, answer=AnswerRules(deny=(DenyRule(pattern="forbidden"),)))
+        assert apply_config(way.runtime, config) is None
+        answer = await way.client.post(CHAT, json=chat(stream=True))
+        assert answer.status_code >= 400
+        assert "nothing wrong" not in answer.text
+
+
+# --- instead of an error ---
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def stale(origin: MockOrigin) -> AsyncIterator[tuple[Proxy, FakeClock, str]]:
+    """A proxy whose only entry has just expired, and the text of that."""
+    clock = FakeClock()
+    cache = Cache(disk=None, ttl=100.0, ttl_jitter=0.0, stale_if_error=1000.0)
+    routing = Routing(strategy="priority", failover=Failover(attempts=1))
+    async with proxying(region(origin, "only", passthrough=True), cache=cache, clock=clock, routing=routing) as running:
+        first = await running.post(CHAT, chat())
+        clock.advance(101)
+        yield running, clock, text_of(first)
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("failure", ["503", "429", "down"])
+async def test_where_the_origin_fails_the_old_answer_is_served_and_labelled(
+    stale: tuple[Proxy, FakeClock, str], origin: MockOrigin, failure: str, stream: bool
+) -> None:
+    proxy, clock, text = stale
+    origin.down() if failure == "down" else origin.use({"fault": failure})
+    answer = await proxy.post(CHAT, chat(stream=stream))
+    assert (answer.status_code, text_of(answer)) == (200, text)
+    assert answer.headers["x-edgeinf-cache"] == "stale"
+    assert answer.headers["cache-status"].startswith("edgeinf; fwd=stale")
+    assert int(answer.headers["age"]) == 101
+    clock.advance(998)
+    assert (await proxy.post(CHAT, chat(stream=stream))).headers["x-edgeinf-cache"] == "stale"
+    clock.advance(2)  # beyond stale_if_error
+    late = await proxy.post(CHAT, chat(stream=stream))
+    assert late.status_code >= 429
+
+
+@pytest.mark.parametrize("failure", ["404", "400"])
+async def test_an_answer_that_says_no_is_passed_on_and_is_no_failure(
+    stale: tuple[Proxy, FakeClock, str], origin: MockOrigin, failure: str
+) -> None:
+    proxy, _, text = stale
+    origin.use({"fault": failure})
+    for _ in range(2):
+        refused = await proxy.post(CHAT, chat())
+        assert refused.status_code == int(failure)
+        assert refused.headers["x-edgeinf-cache"] == "miss"
+        assert "stored" not in refused.headers["cache-status"].split("; ")
+    origin.use({})
+    fresh = await proxy.post(CHAT, chat())
+    assert (fresh.status_code, fresh.headers["x-edgeinf-cache"]) == (200, "miss")
+    assert text_of(fresh) == text
+
+
+@pytest.mark.parametrize("header", ["max-age=500", "no-cache"])
+async def test_who_wants_no_old_answer_gets_the_error(
+    stale: tuple[Proxy, FakeClock, str], origin: MockOrigin, header: str
+) -> None:
+    proxy, _, _ = stale
+    origin.use({"fault": "503"})
+    answer = await proxy.post(CHAT, chat(), cache_control=header)
+    assert answer.status_code == 503
+
+
+async def test_without_an_old_answer_there_is_an_error(stale: tuple[Proxy, FakeClock, str], origin: MockOrigin) -> None:
+    proxy, _, _ = stale
+    origin.use({"fault": "503"})
+    assert (await proxy.post(CHAT, chat("something else"))).status_code == 503
