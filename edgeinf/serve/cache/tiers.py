@@ -83,6 +83,7 @@ class Tiers:
                 raw = await tier.get(key.find)
                 if raw is None:
                     continue
+                self._note_success(tier)
                 entry = entries.decode(raw)
                 if entry is None or (entry.trust == key.trust and not self._kept(entry, now)):
                     await tier.delete(key.find)
@@ -134,6 +135,7 @@ class Tiers:
                     continue
                 try:
                     await tier.put(items)
+                    self._note_success(tier)
                 except TierFailed as error:
                     self.dropped += len(items)
                     self.note_failure(tier, error)
@@ -201,6 +203,10 @@ class Tiers:
             return True
         del self._resting[tier.name]
         return False
+
+    def _note_success(self, tier: Tier) -> None:
+        if self.failures.pop(tier.name, None) is not None:
+            _log.warning("the %s tier works again", tier.name)
 
     def note_failure(self, tier: Tier, error: TierFailed) -> None:
         """Leave a tier out for a while, and say so once."""

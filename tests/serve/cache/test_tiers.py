@@ -139,6 +139,19 @@ async def test_a_failing_tier_is_left_out_and_tried_again(clock: FakeClock) -> N
     assert broken.asked == 2
 
 
+async def test_a_tier_that_works_again_is_no_longer_named(clock: FakeClock) -> None:
+    broken = Broken()
+    tiers = Tiers(clock, _memory(clock), [broken])
+    tiers.put(A, entry())
+    await tiers.flush()
+    assert tiers.failures == {"broken": "it is broken"}
+    broken.broken = False
+    clock.advance(6)
+    tiers.put(A, entry())
+    await tiers.flush()
+    assert tiers.failures == {}
+
+
 async def test_a_failing_tier_costs_no_answer(clock: FakeClock) -> None:
     tiers = Tiers(clock, _memory(clock), [Broken()])
     tiers.put(A, entry())
