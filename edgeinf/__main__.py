@@ -1,4 +1,4 @@
-"""Entry point: answer ``--version`` without importing a framework, hand everything else to the CLI."""
+"""Entry point: hand the arguments to the command line, which imports only what they ask for."""
 
 from __future__ import annotations
 
@@ -7,11 +7,6 @@ import sys
 
 def main() -> int:
     """Run the command line and return its exit code."""
-    if sys.argv[1:] == ["--version"]:
-        from edgeinf import __version__
-
-        print(f"edgeinf {__version__}")
-        return 0
     from edgeinf.cli.app import run
 
     return run(sys.argv[1:])

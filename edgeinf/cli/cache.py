@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import time
@@ -185,8 +186,11 @@ def import_(file: Annotated[Path, typer.Argument(help="what export wrote")], con
     try:
         with _opened(file, "rb") as stream:
             found = list(read_archive(stream, _seed(loaded), time.time()))
-    except OSError as error:
-        raise UsageError(f"cannot read {file}: {(error.strerror or str(error)).lower()}") from None
+    except UsageError:
+        raise
+    except Exception as error:  # each way of compression has its own
+        why = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        raise UsageError(f"cannot read {file}: {why[:1].lower()}{why[1:]}") from None
     good = [item for item in found if item is not None]
     _with_disk(loaded, lambda disk: disk.put(good))
     sys.stdout.write(f"{len(good)} taken in, {len(found) - len(good)} left out\n")
@@ -249,7 +253,7 @@ def _row(find: bytes, entry: Entry) -> dict[str, Any]:
         "dialect": entry.dialect,
         "namespace": entry.namespace,
         "age_s": round(now - entry.stored_at),
-        "ttl_s": round(entry.stored_at + entry.ttl_s - now),
+        "ttl_s": None if math.isinf(entry.ttl_s) else round(entry.stored_at + entry.ttl_s - now),
         "size_bytes": len(entry.body),
         "stream": entry.stream,
         "input_tokens": entry.usage.input_tokens,
@@ -287,7 +291,10 @@ def _opened(file: Path, mode: str) -> Any:
 
         return gzip.open(file, mode)
     if file.suffix == ".zst":
+        import io
+
         import zstandard
 
-        return zstandard.open(file, mode)
+        stream = zstandard.open(file, mode)
+        return io.BufferedReader(stream) if mode == "rb" else stream  # which reads lines
     return file.open(mode)

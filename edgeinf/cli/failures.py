@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,10 @@ from edgeinf.cli import output
 from edgeinf.core.errors import EdgeinfError
 
 __all__ = ["Outcome", "Terminated", "translated"]
+
+
+# Where output goes, there is no room for it.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class Terminated(BaseException):
@@ -28,10 +33,17 @@ class Outcome:
 def translated() -> Iterator[Outcome]:
     """Run the body; print its failure as ``error:`` and ``hint:`` and record the exit code."""
     outcome = Outcome()
+    if sys.stdout is None:  # the caller has closed it
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - for as long as the process lives
     try:
         yield outcome
         sys.stdout.flush()
     except BrokenPipeError:
+        _silence_stdout()
+    except SystemExit as leaving:
+        # The argument parser's own way of ending when the pipe is closed, with a code that would say "found something".
+        if not isinstance(leaving.__context__, BrokenPipeError):
+            raise
         _silence_stdout()
     except (KeyboardInterrupt, Terminated) as interrupt:
         outcome.code = 143 if isinstance(interrupt, Terminated) else 130
@@ -61,6 +73,11 @@ def _foreign(error: Exception) -> int:
         return error.exit_code
     if isinstance(error, typer.exceptions.Abort):
         return 130
+    if isinstance(error, OSError) and error.errno in _FULL:
+        where = f" ({error.filename})" if error.filename else ""
+        output.print_error(f"cannot write: {(error.strerror or str(error)).lower()}{where}")
+        _silence_stdout()
+        return 2
     if os.environ.get("EDGEINF_DEBUG") == "1":
         raise error
     output.print_error(f"a bug in edgeinf: {type(error).__name__}: {error}", "EDGEINF_DEBUG=1 shows where it happened")
@@ -69,4 +86,6 @@ def _foreign(error: Exception) -> int:
 
 def _silence_stdout() -> None:
     """Point stdout at nothing, so that the interpreter's own flush at exit stays quiet too."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
