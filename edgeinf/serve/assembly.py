@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
 import re
@@ -14,6 +15,7 @@ from edgeinf.core.config.schema import Message, PromptRule, When
 from edgeinf.core.errors import ConfigError
 from edgeinf.serve.context.source import Source
 from edgeinf.serve.exchange import Exchange
+from edgeinf.serve.origin.client import Client
 
 __all__ = ["Addition", "Assembler", "FileText", "Template", "digest"]
 
@@ -122,6 +124,10 @@ class Assembler:
             self._changes += 1
             self._note_names()
         return (self._changes, *(source.refresh() for source in self._sources))
+
+    async def tend(self, client: Client) -> None:
+        """Have documents embedded where rules ask for that."""
+        await asyncio.gather(*(source.tend(client) for source in self._sources))
 
     def reads(self, x: Exchange) -> list[str]:
         """Return everything besides the body that the rules look at in a call."""

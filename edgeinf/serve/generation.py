@@ -54,7 +54,7 @@ class Generation:
         self.trusted_proxies = Networks(config.listen.trusted_proxies)
         self.clients = ClientRules(config.guard.clients)
         self.guard = GuardRules(config.guard)
-        self.assembler = _assembler(config)
+        self.assembler = _assembler(config, self.origins)
         self.answer = AnswerRules(config.answer)
         self.level: Level = level(config.cache.level, tuple(config.cache.mask))
         self.policy = CachePolicy(
@@ -90,12 +90,12 @@ class Generation:
         return known
 
 
-def _assembler(config: Config) -> Assembler | None:
+def _assembler(config: Config, origins: tuple[Origin, ...]) -> Assembler | None:
     """Return the prompt rules of a config, their documents indexed; None where it has none. Raise ConfigError."""
     if not config.prompt:
         return None
     cache = config.cache.disk.path if config.cache.disk is not None else None
-    sources = [None if rule.context is None else Source(rule.context, cache) for rule in config.prompt]
+    sources = [None if rule.context is None else Source(rule.context, cache, origins) for rule in config.prompt]
     return Assembler(config.prompt, sources)
 
 

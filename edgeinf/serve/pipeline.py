@@ -109,7 +109,7 @@ async def understand(x: Exchange, runtime: Runtime) -> None:
         if generation.guard:
             await guard_call(x, generation.guard, runtime.estimator)
         if assembler is not None:
-            await assemble(x, assembler)
+            await assemble(x, assembler, runtime.client)
     except CallError as refusal:
         remember(x, runtime, refusal)
         raise

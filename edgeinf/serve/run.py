@@ -16,6 +16,7 @@ from edgeinf.core.config.schema import Config
 from edgeinf.core.errors import UsageError
 from edgeinf.serve import systemd
 from edgeinf.serve.app import App
+from edgeinf.serve.context.tending import tend_documents
 from edgeinf.serve.front import check_tls
 from edgeinf.serve.limits.ledger import ledger_for
 from edgeinf.serve.origin.upkeep import Upkeep
@@ -127,6 +128,7 @@ async def serve(
 
         waiting += [asyncio.ensure_future(task) for task in join_fleet(runtime, host=host)]
     waiting.append(asyncio.ensure_future(Upkeep(runtime).run()))
+    waiting.append(asyncio.ensure_future(tend_documents(runtime)))
     # The tiers open now, behind the first requests' backs; one that cannot be used is said at once.
     waiting.append(asyncio.ensure_future(runtime.tiers.open()))
     try:

@@ -387,6 +387,17 @@ class Message:
 
 
 @section
+class Vectors:
+    """A model for embeddings, so that documents are found by meaning beside words.
+
+    ``region`` has it under that name; without one, the first region that serves openai has.
+    """
+
+    model: t.Name
+    region: t.Name | None = None
+
+
+@section
 class Context:
     """Documents that are searched for each question."""
 
@@ -394,6 +405,7 @@ class Context:
     top_k: t.Count = 4
     max_tokens: t.Count = 1500
     as_: Literal["system", "user"] = "system"
+    vectors: Vectors | None = None
 
 
 @section

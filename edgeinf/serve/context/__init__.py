@@ -1,1 +1,1 @@
-"""Local documents that answer questions: split into passages, indexed, searched. No network."""
+"""Local documents that answer questions: split into passages, indexed, searched. No network unless vectors are on."""

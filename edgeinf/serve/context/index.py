@@ -18,7 +18,7 @@ import msgspec
 from edgeinf.core.errors import ConfigError, UsageError
 from edgeinf.serve.context.passages import documents, split
 
-__all__ = ["Index", "Updated", "default_path"]
+__all__ = ["Index", "Updated", "default_path", "to_embed"]
 
 # Raise when the tables or the splitting change; an index of another format is built anew.
 _FORMAT = "3"
@@ -46,6 +46,11 @@ def default_path(folder: Path, cache: Path) -> Path:
     """Return where the index of a folder is kept."""
     name = hashlib.blake2b(str(folder.resolve()).encode(), digest_size=8).hexdigest()
     return cache / "context" / f"{folder.resolve().name or 'root'}-{name}.sqlite"
+
+
+def to_embed(title: str, body: str) -> str:
+    """Return the text that stands for a passage's meaning."""
+    return f"{title}\n{body}"
 
 
 class Index:
@@ -83,6 +88,12 @@ class Index:
             files = self.db.execute("SELECT count(*) FROM files").fetchone()[0]
             passages = self.db.execute("SELECT count(*) FROM passages").fetchone()[0]
         return Updated(files=files, passages=passages, changed=0)
+
+    def contents(self) -> list[tuple[int, str]]:
+        """Return the row and the text to embed of every passage."""
+        with self.lock:
+            rows = self.db.execute("SELECT rowid, title, body FROM passages ORDER BY rowid").fetchall()
+        return [(row, to_embed(title, body)) for row, title, body in rows]
 
     def update(self, folder: Path) -> Updated:
         """Bring the index up to date with a folder. Raise UsageError where that cannot be read."""

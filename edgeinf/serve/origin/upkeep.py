@@ -137,10 +137,17 @@ def own_headers(origin: Origin) -> Headers:
 
 
 async def fetch(
-    client: Client, url: str, headers: Headers, connect_s: float, *, method: str = "GET", body: bytes = b""
+    client: Client,
+    url: str,
+    headers: Headers,
+    connect_s: float,
+    *,
+    method: str = "GET",
+    body: bytes = b"",
+    patience_s: float = _PATIENCE_S,
 ) -> tuple[int, bytes]:
     """Return status and body of a small request of our own. Raise OriginFailure, TimeoutError."""
-    async with asyncio.timeout(connect_s + _PATIENCE_S):
+    async with asyncio.timeout(connect_s + patience_s):
         request = Request(method=method, url=url, headers=headers, body=body, connect_timeout_s=connect_s)
         response = await client.send(request)
         try:

@@ -7,6 +7,7 @@ import msgspec
 from edgeinf.core.dialects.prompt_text import ADDABLE, add_messages, question
 from edgeinf.serve.assembly import Assembler, digest
 from edgeinf.serve.exchange import Exchange
+from edgeinf.serve.origin.client import Client
 
 __all__ = ["assemble"]
 
@@ -15,8 +16,11 @@ __all__ = ["assemble"]
 _FRAME = 8
 
 
-async def assemble(x: Exchange, assembler: Assembler) -> None:
-    """Add to the call what its rules say, the first rule outermost. Raise CallError 400 where that cannot be."""
+async def assemble(x: Exchange, assembler: Assembler, client: Client) -> None:
+    """Add to the call what its rules say, the first rule outermost. Raise CallError 400 where that cannot be.
+
+    ``client`` reaches the region that embeds questions, where the config has one for that.
+    """
     assert x.call is not None
     if x.call.dialect not in ADDABLE:
         return
@@ -27,9 +31,11 @@ async def assemble(x: Exchange, assembler: Assembler) -> None:
             continue
         before += [template.filled(x) for template in addition.prepend]
         if addition.context is not None:
-            found = await addition.context.context_for(question(x.call.body))
-            if found:
-                before.append((addition.context.role, found))
+            found = await addition.context.context_for(question(x.call.body), client)
+            if found.text:
+                before.append((addition.context.role, found.text))
+            if not found.settled:
+                x.memo_name = None  # the same bytes may find more as soon as the region answers again
         after = [*(template.filled(x) for template in addition.append), *after]
     if not before and not after:
         return

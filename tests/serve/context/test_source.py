@@ -8,9 +8,14 @@ from pathlib import Path
 import pytest
 
 from edgeinf.core import tokens
-from edgeinf.core.config.schema import Context
+from edgeinf.core.config.schema import Context, Region, Vectors
+from edgeinf.core.errors import ConfigError
+from edgeinf.mock import MockOrigin
 from edgeinf.serve.context.search import Hit
 from edgeinf.serve.context.source import Source, cited
+from edgeinf.serve.origin.pool import Connections
+from edgeinf.serve.origin.region import make_origin
+from tests.serve.context.meaning import CRATE, meaning, of_the_documents
 
 HANDBOOK = Path(__file__).parents[2] / "data" / "handbook"
 
@@ -44,7 +49,7 @@ async def test_an_index_made_before_is_used_as_it_is(tmp_path: Path) -> None:
     made.update(HANDBOOK)
     made.close()
     source = Source(Context(source=path, top_k=1), None)
-    assert "end of that day" in await source.context_for("expiry of a key")
+    assert "end of that day" in (await source.context_for("expiry of a key", Connections())).text
     source.look()
     assert source.version == source.index.version()
 
@@ -59,5 +64,31 @@ async def test_documents_that_go_away_leave_the_last_index(tmp_path: Path, caplo
     with caplog.at_level(logging.WARNING):
         source.look()
         source.look()
-    assert "apples" in await source.context_for("apples")
+    assert "apples" in (await source.context_for("apples", Connections())).text
     assert len(caplog.records) == 1
+
+
+# --- with vectors ---
+
+
+async def test_documents_are_another_version_once_they_are_embedded(tmp_path: Path, origin: MockOrigin) -> None:
+    origin.use(meaning())
+    context = Context(source=of_the_documents(tmp_path), top_k=1, vectors=Vectors(model="e"))
+    client = Connections()
+    source = Source(context, tmp_path, (make_origin(Region(name="here", url=origin.url)),))
+    before = source.version
+    assert (await source.context_for(CRATE, client)).text == ""
+    await source.tend(client)
+    assert source.version != before
+    found = await source.context_for(CRATE, client)
+    assert "A parcel can be sent back" in found.text
+    assert found.settled
+    await client.aclose()
+
+
+async def test_vectors_are_asked_of_the_region_that_is_named_or_the_first_that_can(tmp_path: Path) -> None:
+    docs = of_the_documents(tmp_path)
+    other = make_origin(Region(name="other", url="http://127.0.0.1:9", serves=("anthropic",)))
+    for vectors in (Vectors(model="e"), Vectors(model="e", region="other"), Vectors(model="e", region="none")):
+        with pytest.raises(ConfigError, match="no region makes"):
+            Source(Context(source=docs, vectors=vectors), None, (other,))

@@ -36,6 +36,28 @@ def _nothing(facts: Facts) -> Iterator[Finding]:
             )
 
 
+def _vectors(facts: Facts) -> Iterator[Finding]:
+    regions = {region.name: "openai" in region.serves for _, region in facts.items("regions")}
+    able = [name for name, serves in regions.items() if serves]
+    for path, rule in facts.items("prompt"):
+        vectors = None if rule.context is None else rule.context.vectors
+        if vectors is None or (vectors.region in able if vectors.region is not None else able):
+            continue
+        here = (*path, "context", "vectors")
+        if vectors.region is None:
+            message = "no region serves openai, so none makes embeddings"
+        elif vectors.region in regions:
+            message = f"the region {vectors.region!r} does not serve openai, so it makes no embeddings"
+        else:
+            message = f"there is no region {vectors.region!r}"
+        yield Finding(
+            path=here if vectors.region is None else (*here, "region"),
+            message=message,
+            help=f"regions that serve openai: {', '.join(able[:8])}" if able else "add openai to a region's serves",
+            needs=(("regions",),),
+        )
+
+
 RULES = (
     Rule(
         code="E361",
@@ -54,5 +76,14 @@ RULES = (
         example="prompt: [{when: {model: bot}}]",
         instead="prompt: [{when: {model: bot}, prepend: [{content: Be brief.}]}]",
         check=_nothing,
+    ),
+    Rule(
+        code="E363",
+        severity="error",
+        title="vectors that no region makes",
+        why="Embeddings are asked of a region that serves openai, by the name it has in this config.",
+        example="prompt: [{context: {source: key.txt, vectors: {model: e, region: opnai}}}]",
+        instead="prompt: [{context: {source: key.txt, vectors: {model: e, region: openai}}}]",
+        check=_vectors,
     ),
 )
