@@ -7,8 +7,10 @@ that knows no such mode: a row that claims another mode is refused before anythi
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 import os
+import shutil
 import sqlite3
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -82,7 +84,8 @@ class DiskTier:
         await self._run(lambda cache: None)
 
     async def get(self, find: bytes) -> bytes | None:
-        if self._presence is not None and not self._presence.may_hold(find):
+        presence = self._presence
+        if presence is not None and not presence.may_hold(find):
             return None
         found = await self._run(lambda cache: cache.get(find))
         return found if isinstance(found, bytes) else None
@@ -141,12 +144,30 @@ class DiskTier:
             return work(self._cache)
         except TierFailed:
             raise
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError | sqlite3.ProgrammingError):
+                raise TierFailed(f"the disk cache at {self._path} cannot be used: {error}") from None
+            raise TierFailed(f"the disk cache at {self._path} is damaged ({error}); {self._set_aside()}") from None
         except (OSError, sqlite3.Error) as error:
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
             raise TierFailed(f"the disk cache at {self._path} cannot be used: {reason}") from None
         except Exception as error:
             name = type(error).__name__
             raise TierFailed(f"the disk cache at {self._path} cannot be used: {name}: {error}") from None
+
+    def _set_aside(self) -> str:
+        """Move a damaged cache out of the way, so that the next use begins a new one; return what was done."""
+        cache, self._cache, self._presence = self._cache, None, None
+        if cache is not None:
+            with contextlib.suppress(Exception):  # it is damaged; whatever closing it says is known already
+                cache.close()
+        aside = self._path.with_name(self._path.name + ".damaged")
+        try:
+            shutil.rmtree(aside, ignore_errors=True)
+            self._path.rename(aside)
+        except OSError as error:
+            return f"it cannot be moved aside: {error.strerror}"
+        return f"it is kept as {aside} and a new one begins"
 
     def _know(self, cache: Any) -> Presence | None:
         """Return what is known to be absent; without its file every miss asks the disk, which is slower and right."""

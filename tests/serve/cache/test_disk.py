@@ -110,15 +110,20 @@ async def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     await tier.aclose()
 
 
-async def test_a_damaged_database_fails_with_its_reason(tmp_path: Path) -> None:
-    tier = DiskTier(tmp_path, max_size=2**20)
+async def test_a_damaged_database_is_set_aside_and_a_new_one_begins(tmp_path: Path) -> None:
+    folder = tmp_path / "cache"
+    tier = DiskTier(folder, max_size=2**20)
     await tier.put([(A, b"one", 60.0)])
     await tier.aclose()
-    (tmp_path / "cache.db").write_bytes(b"this is no database" * 100)
-    again = DiskTier(tmp_path, max_size=2**20)
-    with pytest.raises(TierFailed, match="cannot be used"):
+    (folder / "cache.db").write_bytes(b"this is no database" * 100)
+    again = DiskTier(folder, max_size=2**20)
+    with pytest.raises(TierFailed, match=r"damaged .* kept as .*cache\.damaged"):
         await again.get(A)
+    assert await again.get(A) is None
+    await again.put([(B, b"two", 60.0)])
+    assert await again.get(B) == b"two"
     await again.aclose()
+    assert (tmp_path / "cache.damaged" / "cache.db").exists()
 
 
 async def test_the_size_is_bounded(tmp_path: Path) -> None:
