@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from edgeinf.cli import output
+from edgeinf.cli.failures import Terminated
 
 if TYPE_CHECKING:
     from edgeinf.analyze.run import Analysis
@@ -64,12 +65,18 @@ def demo(
 
     edgeinf demo --requests 100 --json
     """
+    import signal
+
     from edgeinf.core.config.schema import Config
     from edgeinf.serve.run import bind
+
+    def end(number: int, frame: object) -> None:
+        raise Terminated  # so that the folder of the sample log goes as well
 
     sock = bind("127.0.0.1", port)
     url = f"http://127.0.0.1:{sock.getsockname()[1]}"
     with ExitStack() as stack:
+        stack.callback(signal.signal, signal.SIGTERM, signal.signal(signal.SIGTERM, end))
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="edgeinf-demo-")))
         log = folder / "sample.jsonl"
         _write_sample(log, requests)

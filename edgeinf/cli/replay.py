@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app", "as_requests"]
 
-app = typer.Typer(add_completion=False)
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()
@@ -33,9 +33,9 @@ def replay(
 ) -> int:
     """Send a log at a running server, in order, and say what its cache answered.
 
-    edgeinf replay log.jsonl --to http://127.0.0.1:8787
+    edgeinf replay log.jsonl --to http://127.0.0.1:8787 --json
 
-    edgeinf replay 'logs/*.jsonl.gz' --to http://127.0.0.1:8787 --concurrency 8 --json
+    edgeinf replay 'logs/*.jsonl.gz' --to http://127.0.0.1:8787 --concurrency 8
     """
     import asyncio
 
