@@ -31,7 +31,11 @@ def test_standard_input_is_a_dash(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read("-") == TEXT
 
 
-@pytest.mark.parametrize("data", [b"\x1f\x8bgarbage", gzip.compress(TEXT * 99)[:-9], b"\x28\xb5\x2f\xfdgarbage"])
+@pytest.mark.parametrize(
+    "data",
+    [b"\x1f\x8bgarbage", gzip.compress(TEXT * 99)[:-9], b"\x28\xb5\x2f\xfdgarbage"],
+    ids=["no gzip", "cut gzip", "no zstd"],
+)
 def test_a_damaged_file_is_wrong_usage(data: bytes, tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(data)
     with pytest.raises(UsageError, match="damaged"):
