@@ -38,6 +38,7 @@ Send = Callable[[Message], Awaitable[None]]
 
 _PREFIX = os.urandom(5).hex()
 _count = itertools.count(1)
+_SHARED, _UNKNOWN = Scope("shared"), Usage()
 
 
 def _renew_prefix() -> None:
@@ -143,7 +144,7 @@ class Exchange:
         self.key_id: str | None = None
         self.team: str | None = None
         self.user: str | None = None
-        self.scope = Scope("shared")
+        self.scope = _SHARED
         self.level = ""
         self.forms: list[Form] = []
         self.keys: list[Key] = []
@@ -158,7 +159,7 @@ class Exchange:
         self.rewritten = False  # the effective body is not the one that came
         self.prompt: str | None = None  # the version of what was added to the prompt
         self.charges: list[tuple[Charge, Term]] = []
-        self.reserved = Usage()
+        self.reserved = _UNKNOWN
         self.limit_headers: Headers = []
         self.flight: Flight | None = None  # the one that this call leads
         # What became of it:
@@ -172,7 +173,7 @@ class Exchange:
         self.region: str | None = None
         self.answered_by: str | None = None
         self.attempts = 0
-        self.usage = Usage()
+        self.usage = _UNKNOWN
         self.usd: float | None = None
         self.usd_saved: float | None = None
         self.saved_ms: float | None = None  # what a hit's answer took the first time

@@ -21,7 +21,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from tests.benchmarks import loading
-from tests.benchmarks.servers import TOKEN, Server, edgeinf_server, everything_on, origin_server
+from tests.benchmarks.servers import TOKEN, Server, edgeinf_server, origin_server, plain
 
 __all__ = ["layer_on"]
 
@@ -53,7 +53,7 @@ def layer_on(folder: Path, upstream: str, *, documents: Path | None = None) -> s
     """Return a config with every step of the layer on."""
     context = f"\n    context: {{source: {documents}, top_k: 4}}" if documents is not None else ""
     return (
-        everything_on(folder, upstream)
+        plain(folder, upstream)
         + f"""auth:
   keys: [{{id: bench, team: acme, sha256: {hashlib.sha256(TOKEN.encode()).hexdigest()}, models: [m]}}]
 limits:
@@ -87,7 +87,7 @@ def main() -> int:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         origin = stack.enter_context(origin_server(folder, core=1))
         configs = {
-            "off": everything_on(folder / "off", origin.url),
+            "off": plain(folder / "off", origin.url),
             "on": layer_on(folder / "on", origin.url),
             "context": layer_on(folder / "context", origin.url, documents=documents),
         }

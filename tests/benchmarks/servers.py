@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -24,6 +25,7 @@ __all__ = [
     "free_port",
     "nginx_cache",
     "origin_server",
+    "plain",
     "stream_origin",
 ]
 
@@ -170,8 +172,8 @@ def edgeinf_server(folder: Path, name: str, upstream: str, core: int, config: st
         yield server
 
 
-def everything_on(folder: Path, upstream: str) -> str:
-    """A config that uses every step of the path."""
+def plain(folder: Path, upstream: str) -> str:
+    """A config that caches in memory and on disk and writes events."""
     return f"""version: 1
 regions:
   - {{name: one, url: "{upstream}", api_key: "${{BENCH_KEY:-bench-origin-key}}", serves: [openai]}}
@@ -179,3 +181,19 @@ cache:
   disk: {{path: {folder}/cache, max_size: 1GiB}}
 events: {{file: {folder}/events.jsonl}}
 """
+
+
+def everything_on(folder: Path, upstream: str) -> str:
+    """A config with virtual keys, limits on requests, tokens and calls at once, a guard on size, events and metrics.
+
+    Rules over texts (deny, redact, prompts, answers) cost what they read and are measured apart, in ``layer.py``.
+    """
+    return (
+        plain(folder, upstream)
+        + f"""auth:
+  keys: [{{id: bench, team: acme, sha256: {hashlib.sha256(TOKEN.encode()).hexdigest()}, models: [m]}}]
+limits:
+  - {{name: per-key, requests: 10M/s, tokens: 1000M/s, concurrency: 1000}}
+guard: {{max_input_tokens: 32000}}
+"""
+    )
