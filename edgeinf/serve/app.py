@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Any
 
 import msgspec
@@ -15,12 +16,14 @@ from edgeinf.serve.admission import admit
 from edgeinf.serve.exchange import ClientGone, Exchange, Message, Receive, Send
 from edgeinf.serve.observe.endpoints import answer_operator, is_operators
 from edgeinf.serve.origin.decoding import inflate_body
-from edgeinf.serve.pipeline import answer_call
+from edgeinf.serve.pipeline import answer_call, internal
 from edgeinf.serve.replay import send_error
 from edgeinf.serve.runtime import Runtime
 from edgeinf.serve.steps.opaque import relay_opaque
 
 __all__ = ["App"]
+
+_log = logging.getLogger("edgeinf.serve")
 
 # Between two reads of a body may pass this many times what a request's head may take.
 _PATIENCE = 3
@@ -71,6 +74,11 @@ class App:
             await send_error(x, error, self.runtime)
         except ClientGone:
             pass
+        except Exception as bug:
+            _log.exception("a bug while answering %s", path)
+            if x.status:
+                raise  # what has begun is cut, so that nobody takes it for whole
+            await send_error(x, internal(bug), self.runtime)
 
     async def _body(self, x: Exchange) -> bytes:
         """Read the request's body, bounded. Raise CallError 413, ClientGone."""

@@ -7,6 +7,7 @@ client that caused it, clients that ask the same meanwhile, and the store.
 from __future__ import annotations
 
 import asyncio
+import logging
 
 from edgeinf.core.errors import CallError, again
 from edgeinf.core.key import event_key
@@ -31,7 +32,9 @@ from edgeinf.serve.steps.read import read_call
 from edgeinf.serve.steps.record import record
 from edgeinf.serve.steps.refresh import may_serve_stale, serve_stale
 
-__all__ = ["answer_call", "recall"]
+__all__ = ["answer_call", "internal", "recall"]
+
+_log = logging.getLogger("edgeinf.serve")
 
 
 async def answer_call(x: Exchange, runtime: Runtime) -> None:
@@ -62,12 +65,23 @@ async def answer_call(x: Exchange, runtime: Runtime) -> None:
             x.error = x.error or "client_gone"
             x.status = x.status or 499
             raise
+        except Exception as bug:
+            x.error = "internal"
+            if x.status:
+                raise  # what has begun is cut, so that nobody takes it for whole
+            _log.exception("a bug while answering %s", x.path)
+            await replay.send_error(x, internal(bug), runtime)
     except ClientGone:
         pass
     finally:
         price(x, runtime.generation.prices, runtime.clock.now())
         x.end()
         record(x, runtime)
+
+
+def internal(bug: Exception) -> CallError:
+    """Return what a client is told of a bug."""
+    return CallError(f"a bug in edgeinf: {type(bug).__name__}", status=500, code="internal")
 
 
 def recall(x: Exchange, runtime: Runtime) -> bool:
