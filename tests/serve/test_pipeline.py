@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
@@ -47,6 +47,13 @@ async def ask(way: Way, body: Any, *, key: str = "anna", **headers: str) -> tupl
     named = {**bearer(key), "content-type": "application/json", **{n.replace("_", "-"): v for n, v in headers.items()}}
     answer = await way.client.post(CHAT, content=content, headers=named)
     return answer.status_code, dict(answer.headers)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait until a condition holds."""
+    async with asyncio.timeout(20):
+        while not condition():  # noqa: ASYNC110 - it is about others' tasks
+            await asyncio.sleep(0.01)
 
 
 DEEP = b'{"model":"m","messages":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
@@ -100,21 +107,13 @@ async def test_a_client_that_leaves_has_one_event_and_gives_its_slot_back(way: W
     origin.use({"ttft": "30s"})
     async with wired(way.url) as wire:
         await wire.send(post(chat("slow"), headers=bearer("anna").items()))
-        async with asyncio.timeout(20):
-            while not origin.active:  # noqa: ASYNC110 - it tells nobody
-                await asyncio.sleep(0.01)
+        await until(lambda: bool(origin.active))
         assert (await ask(way, chat("another")))[0] == 429
-    async with asyncio.timeout(20):
-        while len(way.events) < 2:
-            await asyncio.sleep(0.01)
+    await until(lambda: len(way.events) == 2)
     assert {(event.status, event.error) for event in way.events} >= {(499, "client_gone")}
+    await until(lambda: not origin.active)
     origin.use({})
-    async with asyncio.timeout(20):
-        while (await ask(way, chat("another")))[0] != 200:
-            await asyncio.sleep(0.05)
-    async with asyncio.timeout(20):
-        while origin.active:
-            await asyncio.sleep(0.01)
+    assert (await ask(way, chat("another")))[0] == 200
 
 
 @pytest.mark.parametrize("path", [CHAT, "/v1/messages", "/v1/files", "/healthz"])
