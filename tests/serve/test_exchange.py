@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
-from typing import Any
+import subprocess
+import sys
 
 import pytest
 
@@ -24,21 +24,24 @@ def exchange(said: list[Message] | None = None, heard: asyncio.Queue[Message] | 
     return Exchange("POST", "/", "", {b"x": b"caf\xe9"}, "192.0.2.1", receive, send)
 
 
-def _ids(out: Any) -> None:
-    out.put([exchange().id for _ in range(3)])
+_FORKS = """
+import os
+from edgeinf.serve.exchange import Exchange
+ids = lambda: [Exchange("POST", "/", "", {}, "", None, None).id for _ in range(100)]
+for _ in range(3):
+    if os.fork() == 0:
+        os.write(1, ("\\n".join(ids()) + "\\n").encode())
+        os._exit(0)
+for _ in range(3):
+    os.wait()
+os.write(1, "\\n".join(ids()).encode())
+"""
 
 
 def test_ids_are_all_different_in_forked_processes_too() -> None:
-    context = multiprocessing.get_context("fork")
-    out = context.SimpleQueue()
-    children = [context.Process(target=_ids, args=(out,)) for _ in range(3)]
-    for child in children:
-        child.start()
-    seen = [exchange().id for _ in range(1000)]
-    for child in children:
-        seen += out.get()
-        child.join(30)
-    assert len(set(seen)) == len(seen) == 1009
+    done = subprocess.run([sys.executable, "-c", _FORKS], capture_output=True, text=True, timeout=60, check=True)
+    seen = done.stdout.split("\n")
+    assert len(set(seen)) == len(seen) == 400
 
 
 async def test_a_whole_answer_goes_out_with_its_length() -> None:
