@@ -45,12 +45,18 @@ def _shape(dialect: str, name: str) -> dict[str, Any]:
     return shape
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("dialect", ASKED)
+# Incomplete responses are not kept, so there is nothing of them to replay.
+REPLAYED = [
+    pytest.param(dialect, shape, id=f"{dialect}-{shape}")
+    for dialect in ASKED
+    for shape in SHAPES
+    if (dialect, shape) != ("responses", "cut off at its length")
+]
+
+
+@pytest.mark.parametrize(("dialect", "shape"), REPLAYED)
 async def test_a_stream_is_replayed_byte_for_byte(dialect: str, shape: str, origin: MockOrigin, proxy: Proxy) -> None:
     """P25, P26, P28, P29, P35, P37: nothing is merged, dropped or invented."""
-    if dialect == "responses" and shape == "cut off at its length":
-        pytest.skip("incomplete responses are not kept")
     origin.use({"answer": _shape(dialect, shape)})
     path, body = ASKED[dialect]
     body = {**body, "stream": True}
