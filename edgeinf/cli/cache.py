@@ -233,7 +233,8 @@ def _with_disk(config: Config, work: Callable[[DiskTier], Coroutine[Any, Any, T]
 
 async def _entries(disk: DiskTier) -> list[tuple[bytes, Entry]]:
     found = [(find, await _entry(disk, find)) for find in await disk.scan()]
-    return [(find, entry) for find, entry in found if entry is not None]
+    # What leads from a stored response's id to its entry is no answer.
+    return [(find, entry) for find, entry in found if entry is not None and entry.dialect != "answer-id"]
 
 
 async def _entry(disk: DiskTier, find: bytes) -> Entry | None:

@@ -20,6 +20,7 @@ from edgeinf.serve.pipeline import answer_call, internal
 from edgeinf.serve.replay import send_error
 from edgeinf.serve.runtime import Runtime
 from edgeinf.serve.steps.opaque import relay_opaque
+from edgeinf.serve.steps.record import record
 
 __all__ = ["App"]
 
@@ -72,6 +73,8 @@ class App:
                 await self._own_path(x)
         except CallError as error:
             await send_error(x, error, self.runtime)
+            if path.startswith("/v1/"):
+                record(x, self.runtime)
         except ClientGone:
             pass
         except Exception as bug:

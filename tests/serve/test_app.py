@@ -6,12 +6,13 @@ import gzip
 import json
 import zlib
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
-from edgeinf.core.config.schema import Cache, Dashboard, Listen
+from edgeinf.core.config.schema import Cache, Dashboard, Events, Listen
 from edgeinf.core.dialects import dialects
 from edgeinf.mock import MockOrigin
 from tests.serve.proxying import Proxy, chat, messages, proxying, region
@@ -288,3 +289,17 @@ async def test_no_header_value_breaks_the_server(proxy: Proxy) -> None:
                 answer = await wire.answer()
             assert answer.status in (200, 400, 403, 415), (name, value, answer)
             assert answer.header("content-type").startswith("application/json"), (name, value, answer)
+
+
+async def test_what_is_refused_at_the_door_is_recorded_too(origin: MockOrigin, tmp_path: Path) -> None:
+    file = tmp_path / "events.jsonl"
+    async with proxying(region(origin, "r"), events=Events(file=file)) as proxy:
+        await proxy.client.get("/v1/chat/completions")
+        await proxy.client.post("/v1/chat/completions", json=chat(), headers={"origin": "https://evil.example"})
+        await proxy.client.post("/v1/chat/completions", json=chat())
+    events = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [(e["status"], e["error"]) for e in events] == [
+        (405, "method_not_allowed"),
+        (403, "origin_not_allowed"),
+        (200, None),
+    ]

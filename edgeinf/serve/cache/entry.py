@@ -15,6 +15,8 @@ __all__ = ["Entry", "decode", "encode"]
 
 _MAGIC = b"EIC1"
 _OVERHEAD = len(_MAGIC) + 4 + 8
+# JSON has no infinity; an entry that never ends is kept for thirty thousand years.
+_FOREVER_S = 1e12
 
 
 class Entry(msgspec.Struct, kw_only=True):
@@ -51,7 +53,7 @@ _decode_header = msgspec.json.Decoder(Entry).decode
 
 def encode(entry: Entry) -> bytes:
     """Return the entry's bytes."""
-    header = _encode_header(msgspec.structs.replace(entry, body=b""))
+    header = _encode_header(msgspec.structs.replace(entry, body=b"", ttl_s=min(entry.ttl_s, _FOREVER_S)))
     whole = b"%b%b%b%b" % (_MAGIC, len(header).to_bytes(4, "big"), header, entry.body)
     return whole + xxhash.xxh3_64_digest(whole)
 

@@ -225,7 +225,7 @@ class Member:
     def _follow(self, link: Link, body: msgspec.Raw) -> None:
         number, find = msgspec.msgpack.decode(body, type=tuple[int, bytes])
         flight = self._led.get(find)
-        if flight is None:
+        if flight is None or flight.first_piece > 0:  # or its start has been let go: nobody can follow it any more
             memory = self._runtime.tiers.memory
             held = None if memory is None else memory.peek(find[:FIND_BYTES])
             raw = None if held is None or held.trust != find[FIND_BYTES:] else entries.encode(held)

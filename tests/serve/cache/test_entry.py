@@ -48,3 +48,9 @@ def test_another_question_under_the_same_find_key_is_not_returned() -> None:
 @pytest.mark.parametrize(("age_s", "fresh"), [(0.0, True), (59.9, True), (60.0, False), (61.0, False)])
 def test_an_entry_is_fresh_until_its_life_ends(age_s: float, fresh: bool) -> None:
     assert entry(stored_at=1000.0).fresh_at(1000.0 + age_s) is fresh
+
+
+def test_an_endless_life_survives() -> None:
+    made = decode(encode(entry(ttl_s=float("inf"))))
+    assert made is not None
+    assert made.fresh_at(1e11)
