@@ -60,12 +60,20 @@ class StreamRenderer:
             return piece
         if b"\r" in piece:
             return self._rendered(piece)
-        # Most events of a piece need no change, and those pass as they are.
-        texts = piece.split(b"\n\n")
-        renders, call = self._dialect.renders, self._call
-        return b"".join(
-            self._rendered(text + b"\n\n") if renders(call, text) else text + b"\n\n" for text in texts[:-1]
-        ) + (texts[-1] and self._rendered(texts[-1]))
+        # Most events of a piece need no change, and most of the others can be trimmed without parsing.
+        renders, trim, call = self._dialect.renders, self._dialect.trim, self._call
+        done = []
+        *texts, rest = piece.split(b"\n\n")
+        for text in texts:
+            if not renders(call, text):
+                done.append(text + b"\n\n")
+                continue
+            plain = text.startswith(b"data: ") and b"\n" not in text
+            trimmed = trim(call, text[6:]) if plain else None
+            done.append(self._rendered(text + b"\n\n") if trimmed is None else b"data: %b\n\n" % trimmed)
+        if rest:
+            done.append(self._rendered(rest))
+        return b"".join(done)
 
     def _rendered(self, piece: bytes) -> bytes:
         rendered = (self._dialect.render_event(self._call, event) for event in sse.decode_all(piece))

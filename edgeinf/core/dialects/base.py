@@ -128,6 +128,10 @@ class Dialect(Protocol):
         """Return an event as this asker wants it, or None to leave it out."""
         ...
 
+    def trim(self, call: Call, data: bytes) -> bytes | None:
+        """Return what ``render_event`` makes of an event's data where that takes no parsing, else None."""
+        ...
+
     def renders(self, call: Call, chunk: bytes) -> bool:
         """Return whether ``render_event`` could change anything in these bytes; cheap, may err towards yes."""
         ...
@@ -188,6 +192,9 @@ class Defaults:
 
     def unfold(self, body: bytes) -> list[Event]:
         raise ValueError("this dialect has no streams")
+
+    def trim(self, call: Call, data: bytes) -> bytes | None:
+        return None
 
     def renders(self, call: Call, chunk: bytes) -> bool:
         return False

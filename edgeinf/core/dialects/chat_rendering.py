@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from edgeinf.core.call import Call
@@ -10,11 +12,12 @@ from edgeinf.core.dialects.openai_common import read_usage
 from edgeinf.core.wire.canonical import JsonObject
 from edgeinf.core.wire.sse import DONE, Event
 
-__all__ = ["judge_choices", "render_chunk", "renders_chunk", "with_usage"]
+__all__ = ["judge_choices", "render_chunk", "renders_chunk", "trim_chunk", "with_usage"]
 
 
-# How servers end a chunk without usage once it was asked for.
-_NO_USAGE = b',"usage":null}'
+# How a chunk ends that has usage or padding as its last members. The last brace closes the chunk itself, so what stands
+# right before it is the chunk's own and can be cut without parsing.
+_TAIL = re.compile(rb'(?:,"usage":null)?(?:,"obfuscation":"[A-Za-z0-9]*")?\}')
 
 
 def _wants_usage(call: Call) -> bool:
@@ -56,14 +59,27 @@ def renders_chunk(call: Call, chunk: bytes) -> bool:
     return b'"obfuscation"' in chunk or (b'"usage"' in chunk and not _wants_usage(call))
 
 
+def trim_chunk(call: Call, data: bytes) -> bytes | None:
+    """Return a chunk without padding and unasked usage where its last bytes show how; None where it must be parsed."""
+    wants_usage = _wants_usage(call)
+    at = -1 if wants_usage else data.rfind(b',"usage":null')
+    if at < 0:
+        at = data.rfind(b',"obfuscation":"')
+    if at < 0 or _TAIL.fullmatch(data, at) is None or b'"error"' in data:
+        return None
+    if data.find(b'"obfuscation"', 0, at) >= 0 or (not wants_usage and data.find(b'"usage"', 0, at) >= 0):
+        return None
+    return data[:at] + b"}"
+
+
 def render_chunk(call: Call, event: Event) -> Event | None:
     """Return a chunk without padding, and without usage where the asker did not ask for it."""
     data = event.data
     if not renders_chunk(call, data) or data.startswith(DONE):
         return event
-    if data.endswith(_NO_USAGE) and data.count(b'"usage"') == 1 and b'"obfuscation"' not in data:
-        # The last member before the last brace is the chunk's own, so it can be cut without parsing.
-        return Event(event.name, data[: -len(_NO_USAGE)] + b"}")
+    trimmed = trim_chunk(call, data)
+    if trimmed is not None:
+        return Event(event.name, trimmed)
     try:
         chunk = msgspec.json.decode(event.data)
     except msgspec.DecodeError:

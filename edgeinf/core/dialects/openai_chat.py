@@ -21,7 +21,13 @@ from edgeinf.core.dialects.base import (
     whole_or_value_error,
 )
 from edgeinf.core.dialects.chat_folding import fold_chunks, unfold_message
-from edgeinf.core.dialects.chat_rendering import judge_choices, render_chunk, renders_chunk, with_usage
+from edgeinf.core.dialects.chat_rendering import (
+    judge_choices,
+    render_chunk,
+    renders_chunk,
+    trim_chunk,
+    with_usage,
+)
 from edgeinf.core.dialects.chat_watching import ChatWatcher
 from edgeinf.core.dialects.hosted import hosted_tools, live_model
 from edgeinf.core.dialects.openai_common import UNKEYED, positive_int, rewritten, url_inputs
@@ -110,6 +116,9 @@ class OpenAIChat(Defaults):
     @whole_or_value_error
     def unfold(self, body: bytes) -> list[Event]:
         return unfold_message(body)
+
+    def trim(self, call: Call, data: bytes) -> bytes | None:
+        return trim_chunk(call, data)
 
     def renders(self, call: Call, chunk: bytes) -> bool:
         return renders_chunk(call, chunk)

@@ -19,7 +19,13 @@ from edgeinf.core.dialects.base import (
     str_or_none,
     whole_or_value_error,
 )
-from edgeinf.core.dialects.chat_rendering import judge_choices, render_chunk, renders_chunk, with_usage
+from edgeinf.core.dialects.chat_rendering import (
+    judge_choices,
+    render_chunk,
+    renders_chunk,
+    trim_chunk,
+    with_usage,
+)
 from edgeinf.core.dialects.chat_watching import ChatWatcher
 from edgeinf.core.dialects.completions_folding import fold_texts, unfold_texts
 from edgeinf.core.dialects.hosted import live_model
@@ -90,6 +96,9 @@ class OpenAICompletions(Defaults):
     @whole_or_value_error
     def unfold(self, body: bytes) -> list[Event]:
         return unfold_texts(body)
+
+    def trim(self, call: Call, data: bytes) -> bytes | None:
+        return trim_chunk(call, data)
 
     def renders(self, call: Call, chunk: bytes) -> bool:
         return renders_chunk(call, chunk)

@@ -4,9 +4,11 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from edgeinf.core.call import Usage
-from edgeinf.core.dialects.chat_rendering import judge_choices, render_chunk, renders_chunk, with_usage
+from edgeinf.core.dialects.chat_rendering import judge_choices, render_chunk, renders_chunk, trim_chunk, with_usage
 from edgeinf.core.wire.sse import DONE, Event
 from tests.core.dialects.kit import CHAT, call, event
 
@@ -78,3 +80,50 @@ def test_malformed_answers_are_not_kept_and_zeros_are_not_absent() -> None:
     verdict = judge_choices(_PLAIN, json.dumps({"choices": [choice("stop")], "usage": usage, "model": "m-1"}).encode())
     assert verdict.usage == Usage(input_tokens=0, output_tokens=0, cached_tokens=0)
     assert verdict.model == "m-1"
+
+
+CUTTABLE = st.fixed_dictionaries(
+    {
+        "id": st.text(max_size=5),
+        "choices": st.lists(
+            st.fixed_dictionaries(
+                {
+                    "delta": st.dictionaries(
+                        st.sampled_from(["content", "usage", "obfuscation", "x"]),
+                        st.none() | st.text(max_size=12),
+                        max_size=3,
+                    )
+                }
+            ),
+            min_size=1,
+            max_size=2,
+        ),
+    },
+    optional={"usage": st.none() | st.just({"prompt_tokens": 1}), "obfuscation": st.text('aB3"}', max_size=6)},
+)
+
+
+@given(chunk=CUTTABLE, asked=st.booleans(), spaced=st.booleans())
+def test_what_is_cut_without_parsing_is_what_parsing_would_cut(
+    chunk: dict[str, Any], asked: bool, spaced: bool
+) -> None:
+    body: dict[str, Any] = {"model": "m", "messages": [], "stream": True}
+    if asked:
+        body["stream_options"] = {"include_usage": True}
+    asker = call("openai-chat", body)
+    data = json.dumps(chunk, separators=None if spaced else (",", ":"), ensure_ascii=False).encode()
+    trimmed = trim_chunk(asker, data)
+    if trimmed is not None:
+        kept = {k: v for k, v in chunk.items() if k != "obfuscation" and (asked or k != "usage")}
+        assert json.loads(trimmed) == kept
+
+
+@pytest.mark.parametrize(
+    "tail",
+    [b',"usage":null}', b',"usage":null,"obfuscation":"aB3x"}', b',"obfuscation":"aB3x"}'],
+    ids=["usage", "both", "padding"],
+)
+def test_the_common_endings_need_no_parsing(tail: bytes) -> None:
+    assert trim_chunk(_PLAIN, b'{"id":"c","choices":[{"delta":{"content":"hi"}}]' + tail) == (
+        b'{"id":"c","choices":[{"delta":{"content":"hi"}}]}'
+    )
