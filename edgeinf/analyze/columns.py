@@ -172,7 +172,7 @@ class Builder:
 
     def _add_keys(self, meaning: Meaning) -> None:
         try:
-            single = [key for (key,) in meaning.keys]  # type: ignore[misc, union-attr]  # a None takes the long way
+            single = [key for (key,) in meaning.keys]  # type: ignore[misc]  # a None takes the long way
         except (TypeError, ValueError):
             self._add_parts(meaning)
             return

@@ -101,15 +101,11 @@ class Interpreter:
                 self._old, self._young = self._young, {}
         return found
 
-    def keys_of(self, record: Record) -> tuple[tuple[int, ...] | None, ...]:
-        """Return a record's keys alone."""
-        try:
-            call = call_of(record)
-            if call is not None:
-                return self._keys(call, Context(call.dialect, call.path, call.query, call.model))
-        except CallError:
-            pass  # read() has said so
-        return self._none()
+    def key_at(self, call: Call, name: str) -> int:
+        """Return the key that a call of one part has at a level, as ``meaning`` gives it when nothing is coarse."""
+        rule = self._levels[self.levels.index(name)]
+        body = by_name(call.dialect).keyed(call, rule)[0]
+        return _number(canonical(body, keep_properties_order=rule.keep_properties_order))
 
     def _read(self, record: Record) -> Meaning:
         try:
@@ -174,7 +170,7 @@ class Interpreter:
             else:
                 keep = rule.keep_properties_order
                 written = [canonical(body, keep_properties_order=keep) for body in bodies]
-                keys.append(tuple(int.from_bytes(spread(Form(b"", body))[:8], "big") for body in written))
+                keys.append(tuple(map(_number, written)))
             before, ordered = bodies, rule.keep_properties_order
             if rule.name == "safe" and (coarse or number + 1 < len(levels)):
                 # Looser levels see nothing but what safe has left.
@@ -230,6 +226,10 @@ def _fingerprints(
             bodies = dialect.keyed(call, rule)
         found = tuple(xxhash.xxh3_64_intdigest(canonical(body, keep_properties_order=False)) for body in bodies)
         yield found
+
+
+def _number(body: bytes) -> int:
+    return int.from_bytes(spread(Form(b"", body))[:8], "big")
 
 
 def _with(message: JsonObject, texts: Iterator[str]) -> JsonObject:

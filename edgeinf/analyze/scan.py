@@ -17,7 +17,7 @@ from edgeinf.analyze.columns import Batch, Builder
 from edgeinf.analyze.interpret import Interpreter
 from edgeinf.analyze.readers import by_name
 from edgeinf.analyze.readers.base import LineReader, Reader
-from edgeinf.analyze.record import Damaged, NotARequest, Record
+from edgeinf.analyze.record import Damaged, NotARequest, Record, call_of
 from edgeinf.analyze.source import Chunk, Sources, chunks, lines_of
 from edgeinf.core.cacheable import CachePolicy
 
@@ -165,15 +165,15 @@ class Scanner:
                 builder.skip(record)
         return builder.batch(chunk.end - chunk.start, chunk)
 
-    def settled(self, rows: Rows) -> bytes:
-        """Return the keys of some rows of one part each at the levels that have been coarse so far, as 64-bit words."""
+    def settled(self, rows: Rows, names: tuple[str, ...]) -> bytes:
+        """Return the keys of some rows of one part each at some levels, as 64-bit words, row by row."""
         if self._settling is None:
-            after = self._plan.levels[self._plan.levels.index("safe") + 1 :]
-            self._settling = Interpreter(self._plan.policy, after, self._plan.masks)
-        keys_of = self._settling.keys_of
+            self._settling = Interpreter(self._plan.policy, self._plan.levels, self._plan.masks)
+        key_at = self._settling.key_at
         found = array("Q")
         for record in records_of_rows(self._reader, self._plan.sources.paths[rows.chunk.source], rows):
-            found.extend([0 if keys is None else keys[0] for keys in keys_of(record)])
+            call = call_of(record)
+            found.extend([0 if call is None else key_at(call, name) for name in names])
         return found.tobytes()
 
 

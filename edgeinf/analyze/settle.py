@@ -19,7 +19,7 @@ from edgeinf.analyze.columns import ELIGIBLE
 from edgeinf.analyze.dense import Hashes, Ids, densify, mixed
 from edgeinf.analyze.log import Log
 from edgeinf.analyze.options import Options
-from edgeinf.analyze.scan import Crew, Scanner
+from edgeinf.analyze.scan import Crew, Rows, Scanner
 from edgeinf.analyze.scopes import scoped
 
 __all__ = ["settle"]
@@ -44,14 +44,19 @@ def settle(log: Log, options: Options, crew: Crew) -> int:
         ids, _ = densify(log.keys[name][places] ^ separate)
         del separate
         needed[name] = _shared(ids, safe) | _outliving(ids, log, rows, options)
-    some = np.flatnonzero(np.logical_or.reduce(list(needed.values())))
     numbers: dict[str, int] = {}
     of_group = mixed(np.array([numbers.setdefault(name, len(numbers)) for name in dialects]))
+    some = np.flatnonzero(np.logical_or.reduce(list(needed.values())))
     speaks, distinct = densify(safe[some] ^ of_group[log.group[rows[some]]])
     del safe
     speakers = np.zeros(len(distinct), np.uint32)
     speakers[speaks] = some
-    true = _true_keys(log, rows[speakers], len(names), crew)
+    wanted = np.zeros(len(distinct), np.uint8)  # a bit for each level at which a speaker's key is needed
+    for number, name in enumerate(names):
+        at_level = np.zeros(len(distinct), bool)
+        at_level[speaks[needed[name][some]]] = True
+        wanted |= at_level.astype(np.uint8) << np.uint8(number)
+    true = _true_keys(log, rows[speakers], wanted, names, crew)
     for number, name in enumerate(names):
         chosen = needed[name][some]
         log.keys[name][places[some[chosen]]] = true[number][speaks[chosen]]
@@ -87,11 +92,23 @@ def _outliving(ids: Ids, log: Log, rows: npt.NDArray[np.uint32], options: Option
     return np.asarray((many & (last - first >= shortest))[ids])
 
 
-def _true_keys(log: Log, rows: npt.NDArray[np.uint32], levels: int, crew: Crew) -> list[Hashes]:
-    """Return the keys of each row, level by level."""
-    found = np.zeros((levels, len(rows)), np.uint64)
-    tasks = list(log.rows_by_chunk(rows))
-    answers = crew.each(Scanner.settled, [task for task, _ in tasks])
-    for (_, which), answer in zip(tasks, answers, strict=True):
-        found[:, which] = np.frombuffer(answer, np.uint64).reshape(-1, levels).T
-    return list(found)
+def _true_keys(
+    log: Log, rows: npt.NDArray[np.uint32], wanted: npt.NDArray[np.uint8], names: list[str], crew: Crew
+) -> npt.NDArray[np.uint64]:
+    """Return the keys of each row, level by level, where they are wanted."""
+    found = np.zeros((len(names), len(rows)), np.uint64)
+    jobs: list[tuple[Rows, tuple[str, ...]]] = []
+    where: list[tuple[list[int], npt.NDArray[Any]]] = []
+    for bits in range(1, 1 << len(names)):
+        levels = [number for number in range(len(names)) if bits >> number & 1]
+        mine = np.flatnonzero(wanted == bits)
+        for task, which in log.rows_by_chunk(rows[mine]):
+            jobs.append((task, tuple(names[number] for number in levels)))
+            where.append((levels, mine[which]))
+    for (levels, columns), answer in zip(where, crew.each(_settled, jobs), strict=True):
+        found[np.array(levels)[:, None], columns] = np.frombuffer(answer, np.uint64).reshape(-1, len(levels)).T
+    return found
+
+
+def _settled(scanner: Scanner, job: tuple[Rows, tuple[str, ...]]) -> bytes:
+    return scanner.settled(*job)
