@@ -201,10 +201,9 @@ def read(options: Options, sources: Sources, say: Report) -> Log:
         coarse=True,
     )
     workers = options.workers or scan.default_workers()
-    with scan.Crew(plan, workers) as crew:
-        log = gather(plan, scan.batches(plan, crew=crew, progress=lambda done: say("reading", done, sources.size)))
-        if log.rows:
-            settle(log, options, crew)
+    log = gather(plan, scan.batches(plan, workers=workers, progress=lambda done: say("reading", done, sources.size)))
+    if log.rows:
+        settle(log, options, workers)
     if not log.rows:
         seen = ", ".join(f"{count} {reason}" for reason, count in log.skipped.most_common(3))
         raise UsageError(

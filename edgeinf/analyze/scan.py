@@ -8,7 +8,6 @@ import os
 import signal
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
 from typing import Any, Self, TypeVar
 
 import msgspec
@@ -107,20 +106,14 @@ class Crew:
         yield from self._pool.imap(_work, ((work, task) for task in tasks))
 
 
-def batches(
-    plan: ScanPlan, *, workers: int = 1, progress: Callable[[int], None] | None = None, crew: Crew | None = None
-) -> Iterator[Batch]:
-    """Yield the columns of each chunk in the order of the log, with the bytes read so far reported.
-
-    ``crew`` does the work, if given, and stays.
-    """
+def batches(plan: ScanPlan, *, workers: int, progress: Callable[[int], None] | None = None) -> Iterator[Batch]:
+    """Yield the columns of each chunk in the order of the log, with the bytes read so far reported."""
     reader = reader_of(plan)
     if not splittable(reader):
         yield from _whole(plan, reader)
         return
     done = 0
-    with ExitStack() as stack:
-        crew = crew or stack.enter_context(Crew(plan, workers))
+    with Crew(plan, workers) as crew:
         for batch in crew.each(Scanner.chunk, list(chunks(plan.sources))):
             done += batch.read_bytes
             if progress is not None:

@@ -24,10 +24,13 @@ from edgeinf.analyze.scopes import scoped
 
 __all__ = ["settle"]
 
+# Below this, starting processes takes longer than they save, and they need memory when most of it is in use.
+_MANY = 50_000
+
 Mask = npt.NDArray[np.bool_]
 
 
-def settle(log: Log, options: Options, crew: Crew) -> int:
+def settle(log: Log, options: Options, workers: int = 1) -> int:
     """Put true keys in the place of fingerprints where it matters; return how many requests were read again."""
     names = [rule.name for rule in coarse_levels(log.plan.levels, log.plan.masks, list(log.plan.levels))]
     dialects = [group.context.dialect for group in log.groups]
@@ -56,7 +59,8 @@ def settle(log: Log, options: Options, crew: Crew) -> int:
         at_level = np.zeros(len(distinct), bool)
         at_level[speaks[needed[name][some]]] = True
         wanted |= at_level.astype(np.uint8) << np.uint8(number)
-    true = _true_keys(log, rows[speakers], wanted, names, crew)
+    with Crew(log.plan, workers if len(speakers) >= _MANY else 1) as crew:
+        true = _true_keys(log, rows[speakers], wanted, names, crew)
     for number, name in enumerate(names):
         chosen = needed[name][some]
         log.keys[name][places[some[chosen]]] = true[number][speaks[chosen]]

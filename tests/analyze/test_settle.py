@@ -14,6 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from edgeinf.analyze import scan
+from edgeinf.analyze import settle as settling
 from edgeinf.analyze.levels import run_level
 from edgeinf.analyze.log import Log, gather
 from edgeinf.analyze.options import Options
@@ -60,15 +61,14 @@ ROWS = st.lists(
 )
 
 
-def _read(path: Path, options: Options, *, coarse: bool) -> tuple[Log, int]:
+def _read(path: Path, options: Options, *, coarse: bool, workers: int = 1) -> tuple[Log, int]:
     with ExitStack() as stack:
         sources = open_sources((str(path),), stack)
         plan = scan.ScanPlan(
             sources=sources, format="edgeinf-generic", levels=options.levels, masks=options.masks, coarse=coarse
         )
-        with scan.Crew(plan, 1) as crew:
-            log = gather(plan, scan.batches(plan, crew=crew))
-            return log, settle(log, options, crew) if coarse else 0
+        log = gather(plan, scan.batches(plan, workers=1))
+        return log, settle(log, options, workers) if coarse else 0
 
 
 def _first_alike(ids: Any) -> list[int]:
@@ -124,3 +124,14 @@ def test_what_is_alike_in_its_fingerprint_alone_is_told_apart(tmp_path: Path) ->
     keys = log.keys["loose"].tolist()
     assert again == 3
     assert keys[0] == keys[2] != keys[1]
+
+
+def test_several_processes_find_the_same_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settling, "_MANY", 0)
+    monkeypatch.setattr(scan, "_PARALLEL_BYTES", 0)
+    path = write(tmp_path / "log", [ask(text, at=at) for at, text in enumerate(SAME * 3)])
+    true, _ = _read(path, Options(files=()), coarse=False)
+    found, again = _read(path, Options(files=()), coarse=True, workers=2)
+    assert again > 2
+    for name in NAMES:
+        assert _first_alike(found.keys[name]) == _first_alike(true.keys[name])
