@@ -171,6 +171,16 @@ class Builder:
                 self._ids.add(number)
 
     def _add_keys(self, meaning: Meaning) -> None:
+        try:
+            single = [key for (key,) in meaning.keys]  # type: ignore[misc]  # a None takes the long way
+        except (TypeError, ValueError):
+            self._add_parts(meaning)
+            return
+        for column, key in zip(self._keys.values(), single, strict=True):
+            column.append(key)
+        self._parts.append(1)
+
+    def _add_parts(self, meaning: Meaning) -> None:
         parts = 1
         for name, keys in zip(self.levels, meaning.keys, strict=True):
             if keys is None:

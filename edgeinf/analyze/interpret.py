@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 import xxhash
 
 from edgeinf.analyze.blocks import SHORTEST_BYTES, prompt_blocks
+from edgeinf.analyze.coarse import REWRITTEN_DIALECTS, CoarseLevel, coarse_levels
 from edgeinf.analyze.gateways import by_name as by_gateway
 from edgeinf.analyze.gateways.base import Gateway
 from edgeinf.analyze.record import Record, call_of
@@ -69,10 +71,15 @@ class Interpreter:
         levels: tuple[str, ...],
         masks: tuple[str, ...] | None = None,
         gateways: tuple[str, ...] = (),
+        *,
+        coarse: bool = False,
     ) -> None:
+        """``coarse`` puts fingerprints in the place of the keys that ``settle`` works out where they matter."""
         self.policy = policy
         self.levels = levels
         self._levels = remembering(levels, masks)
+        self._coarse = coarse_levels(levels, masks, self._levels) if coarse else []
+        self._strict = self._levels[: len(self._levels) - len(self._coarse)]
         self._by_safe: dict[tuple[Context, tuple[int, ...]], tuple[tuple[int, ...], ...]] = {}
         self._gateways = [by_gateway(name) for name in gateways]
         self._young: dict[tuple[int, str | None], Meaning] = {}
@@ -93,6 +100,12 @@ class Interpreter:
             if len(self._young) >= _MEMO:
                 self._old, self._young = self._young, {}
         return found
+
+    def key_at(self, call: Call, name: str) -> int:
+        """Return the key that a call of one part has at a level, as ``meaning`` gives it when nothing is coarse."""
+        rule = self._levels[self.levels.index(name)]
+        body = by_name(call.dialect).keyed(call, rule)[0]
+        return _number(canonical(body, keep_properties_order=rule.keep_properties_order))
 
     def _read(self, record: Record) -> Meaning:
         try:
@@ -137,7 +150,9 @@ class Interpreter:
         ordered = True
         texts = _plain_texts(call)
         said: Any = None
-        for number, rule in enumerate(self._levels):
+        coarse = self._coarse if call.dialect in REWRITTEN_DIALECTS else []
+        levels = self._strict if coarse else self._levels
+        for number, rule in enumerate(levels):
             if texts is not None:
                 # Nothing but these texts is rewritten: where a level leaves them as the one before did, keys are equal.
                 rewritten = texts if rule.identity else [(role, rule.content(role, text)) for role, text in texts]
@@ -155,13 +170,15 @@ class Interpreter:
             else:
                 keep = rule.keep_properties_order
                 written = [canonical(body, keep_properties_order=keep) for body in bodies]
-                keys.append(tuple(int.from_bytes(spread(Form(b"", body))[:8], "big") for body in written))
+                keys.append(tuple(map(_number, written)))
             before, ordered = bodies, rule.keep_properties_order
-            if rule.name == "safe" and number + 1 < len(self._levels):
+            if rule.name == "safe" and (coarse or number + 1 < len(levels)):
                 # Looser levels see nothing but what safe has left.
                 known = self._by_safe.get((context, keys[-1]))
                 if known is not None:
                     return (*keys, *known)
+        if coarse:
+            keys += _fingerprints(call, texts, before, coarse)
         if "safe" in self.levels:
             at = self.levels.index("safe")
             if len(self._by_safe) >= _MEMO:
@@ -182,6 +199,41 @@ class Interpreter:
 
     def _none(self) -> tuple[None, ...]:
         return (None,) * len(self._levels)
+
+
+def _fingerprints(
+    call: Call, texts: list[tuple[str, str]] | None, bodies: list[JsonObject], levels: list[CoarseLevel]
+) -> Iterator[tuple[int, ...]]:
+    """Yield what stands for the key at each coarse level: a hash of the body, its texts squashed.
+
+    ``bodies`` are those of another level: where ``texts`` are all that is rewritten, they are put into these.
+    """
+    dialect = by_name(call.dialect)
+    said: Any = None
+    found: tuple[int, ...] = ()
+    for rule in levels:
+        if texts is not None:
+            squashed = [rule.content(role, text) for role, text in texts]
+            if squashed == said:
+                yield found
+                continue
+            said = squashed
+            upcoming = iter(squashed)
+            bodies = [
+                {**body, "messages": [_with(message, upcoming) for message in body["messages"]]} for body in bodies
+            ]
+        else:
+            bodies = dialect.keyed(call, rule)
+        found = tuple(xxhash.xxh3_64_intdigest(canonical(body, keep_properties_order=False)) for body in bodies)
+        yield found
+
+
+def _number(body: bytes) -> int:
+    return int.from_bytes(spread(Form(b"", body))[:8], "big")
+
+
+def _with(message: JsonObject, texts: Iterator[str]) -> JsonObject:
+    return {**message, "content": next(texts)} if message["role"] in _REWRITTEN else message
 
 
 def _plain_texts(call: Call) -> list[tuple[str, str]] | None:

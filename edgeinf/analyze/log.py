@@ -12,9 +12,8 @@ import numpy.typing as npt
 from edgeinf.analyze.columns import COUNTS, FLOATS, Batch, Group
 from edgeinf.analyze.dense import densify
 from edgeinf.analyze.interpret import NO_CONTENT
-from edgeinf.analyze.readers.base import LineReader
 from edgeinf.analyze.record import Record
-from edgeinf.analyze.scan import ScanPlan, reader_of, records_of_files, splittable
+from edgeinf.analyze.scan import Rows, ScanPlan, reader_of, records_of_files, records_of_rows, splittable
 from edgeinf.analyze.source import Chunk
 
 __all__ = ["Log", "gather"]
@@ -87,38 +86,39 @@ class Log:
 
     def fetch(self, rows: npt.NDArray[Any]) -> Iterator[tuple[int, Record]]:
         """Read some requests again, yielding (row, record) in the order of the files."""
+        reader = reader_of(self.plan)
+        if not splittable(reader):
+            wanted = rows if self.origin is None else self.origin[rows]
+            by_place = np.argsort(wanted, kind="stable")
+            places = wanted[by_place]
+            yield from self._fetch_whole(reader, rows[by_place], places)
+            return
+        for some, which in self.rows_by_chunk(rows):
+            path = self.plan.sources.paths[some.chunk.source]
+            records = records_of_rows(reader, path, some)  # type: ignore[arg-type]  # splittable() was asked
+            yield from zip((int(r) for r in rows[which]), records, strict=True)
+
+    def rows_by_chunk(self, rows: npt.NDArray[Any]) -> Iterator[tuple[Rows, npt.NDArray[Any]]]:
+        """Yield some rows of each chunk as places to read, and as the indexes into ``rows`` that they have."""
         wanted = rows if self.origin is None else self.origin[rows]
         by_place = np.argsort(wanted, kind="stable")
         places = wanted[by_place]
-        reader = reader_of(self.plan)
-        if not splittable(reader):
-            yield from self._fetch_whole(reader, rows[by_place], places)
-            return
         starts = np.array([*self.row_starts, self.rows])
         for number, chunk in enumerate(self.chunks):
             low, high = np.searchsorted(places, starts[number]), np.searchsorted(places, starts[number + 1])
-            if low == high:
-                continue
-            inside = places[low:high] - starts[number]
-            yield from zip(
-                (int(r) for r in rows[by_place[low:high]]), self._of_chunk(reader, number, chunk, inside), strict=True
-            )
+            if low < high:
+                yield self._rows(number, chunk, places[low:high] - starts[number]), by_place[low:high]
 
-    def _of_chunk(self, reader: Any, number: int, chunk: Any, inside: npt.NDArray[Any]) -> Iterator[Record]:
-        """Read single lines of one chunk; several rows may come from one line."""
-        line_reader: LineReader = reader
-        base = self.row_starts[number]
-        offsets = self.offset[base:]
-        path = self.plan.sources.paths[chunk.source]
-        with open(path, "rb") as file:
-            for row in inside:
-                at = int(offsets[row])
-                first = int(row)
-                while first > 0 and int(offsets[first - 1]) == at:
-                    first -= 1
-                file.seek(chunk.start + at)
-                found = line_reader.read_line(file.readline().rstrip(b"\n"))
-                yield found if isinstance(found, Record) else found[int(row) - first]
+    def _rows(self, number: int, chunk: Chunk, inside: npt.NDArray[Any]) -> Rows:
+        offsets = self.offset[self.row_starts[number] :]
+        found = []
+        for row in inside.tolist():
+            at = int(offsets[row])
+            first = row
+            while first > 0 and int(offsets[first - 1]) == at:
+                first -= 1
+            found.append((at, row - first))
+        return Rows(chunk, found)
 
     def _fetch_whole(self, reader: Any, rows: Any, places: Any) -> Iterator[tuple[int, Record]]:
         wanted = dict(zip(places.tolist(), rows.tolist(), strict=True)) if len(places) else {}

@@ -14,13 +14,13 @@ from edgeinf.core.normalize import fences
 from edgeinf.core.normalize.levels import Level, level
 from edgeinf.core.normalize.passage import Passage
 
-__all__ = ["RememberingLevel", "remembering"]
+__all__ = ["RememberingLevel", "Texts", "remembering"]
 
 _MOST = 1_000  # texts of a generation; two are kept
 _SHORTEST = 16  # shorter texts are done again sooner than looked up and kept
 
 
-class _Texts:
+class Texts:
     """Normal forms by text, the latest two generations."""
 
     def __init__(self, normal: Callable[[str], str]) -> None:
@@ -78,7 +78,7 @@ def remembering(names: tuple[str, ...], masks: tuple[str, ...] | None = None) ->
             continue
         for passage in (of.system, of.user):
             if passage not in texts:
-                texts[passage] = _Texts(_staged(passage, loose, texts))
+                texts[passage] = Texts(_staged(passage, loose, texts))
         found.append(RememberingLevel(of, texts[of.system], texts[of.user]))
     return found
 

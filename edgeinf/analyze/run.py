@@ -26,6 +26,7 @@ from edgeinf.analyze.repeats import Repeats, Top, repeats, top
 from edgeinf.analyze.risk import Risk, risks
 from edgeinf.analyze.scopes import Scoped, scoped
 from edgeinf.analyze.segments import Segment, ineligible, segments
+from edgeinf.analyze.settle import settle
 from edgeinf.analyze.source import Sources, open_sources
 from edgeinf.analyze.warn import warnings_of
 from edgeinf.analyze.whatif import WhatIf, read_probe, whatif
@@ -197,9 +198,12 @@ def read(options: Options, sources: Sources, say: Report) -> Log:
         levels=options.levels,
         masks=options.masks,
         gateways=options.gateways,
+        coarse=True,
     )
     workers = options.workers or scan.default_workers()
     log = gather(plan, scan.batches(plan, workers=workers, progress=lambda done: say("reading", done, sources.size)))
+    if log.rows:
+        settle(log, options, workers)
     if not log.rows:
         seen = ", ".join(f"{count} {reason}" for reason, count in log.skipped.most_common(3))
         raise UsageError(

@@ -6,7 +6,9 @@ import gc
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Self, TypeVar
 
 import msgspec
 
@@ -14,11 +16,13 @@ from edgeinf.analyze.columns import Batch, Builder
 from edgeinf.analyze.interpret import Interpreter
 from edgeinf.analyze.readers import by_name
 from edgeinf.analyze.readers.base import LineReader, Reader
-from edgeinf.analyze.record import Damaged, NotARequest, Record
+from edgeinf.analyze.record import Damaged, NotARequest, Record, call_of
 from edgeinf.analyze.source import Chunk, Sources, chunks, lines_of
 from edgeinf.core.cacheable import CachePolicy
 
 __all__ = [
+    "Crew",
+    "Rows",
     "ScanPlan",
     "Scanner",
     "batches",
@@ -26,12 +30,16 @@ __all__ = [
     "reader_of",
     "records_of_chunk",
     "records_of_files",
+    "records_of_rows",
     "splittable",
 ]
 
 # Below this a second process costs more than it brings: starting one takes as long as reading about this much.
 _PARALLEL_BYTES = 24 * 2**20
 _WHOLE_ROWS = 4_096
+
+Task = TypeVar("Task")
+Found = TypeVar("Found")
 
 
 class ScanPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +52,14 @@ class ScanPlan(msgspec.Struct, frozen=True, kw_only=True):
     levels: tuple[str, ...] = ()
     masks: tuple[str, ...] | None = None
     gateways: tuple[str, ...] = ()
+    coarse: bool = False  # keys after ``safe`` are fingerprints, which ``settle`` makes keys of where it matters
+
+
+class Rows(msgspec.Struct, frozen=True):
+    """Some rows of a chunk: where the line of each begins, and which of the line's rows it is."""
+
+    chunk: Chunk
+    places: list[tuple[int, int]]
 
 
 def reader_of(plan: ScanPlan) -> Reader:
@@ -60,6 +76,36 @@ def splittable(reader: Reader) -> bool:
     return hasattr(reader, "read_line")
 
 
+class Crew:
+    """The processes that read a log: as many as asked for, or this one where that is faster. A context manager."""
+
+    def __init__(self, plan: ScanPlan, workers: int) -> None:
+        self.plan = plan
+        self._workers = workers if plan.sources.size >= _PARALLEL_BYTES else 1
+        self._pool: Any = None
+        self._scanner: Scanner | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.terminate()
+            self._pool.join()
+
+    def each(self, work: Callable[[Scanner, Task], Found], tasks: Iterable[Task]) -> Iterator[Found]:
+        """Yield what ``work``, a function of a module, makes of each task, in their order."""
+        if self._workers < 2:
+            self._scanner = self._scanner or Scanner(self.plan)
+            yield from (work(self._scanner, task) for task in tasks)
+            return
+        if self._pool is None:
+            # Fresh interpreters: a fork would copy whatever threads and locks this process has by now.
+            context = multiprocessing.get_context("spawn")
+            self._pool = context.Pool(self._workers, initializer=_start, initargs=(self.plan,))
+        yield from self._pool.imap(_work, ((work, task) for task in tasks))
+
+
 def batches(plan: ScanPlan, *, workers: int, progress: Callable[[int], None] | None = None) -> Iterator[Batch]:
     """Yield the columns of each chunk in the order of the log, with the bytes read so far reported."""
     reader = reader_of(plan)
@@ -67,28 +113,12 @@ def batches(plan: ScanPlan, *, workers: int, progress: Callable[[int], None] | N
         yield from _whole(plan, reader)
         return
     done = 0
-    for batch in _chunked(plan, workers):
-        done += batch.read_bytes
-        if progress is not None:
-            progress(done)
-        yield batch
-
-
-def _chunked(plan: ScanPlan, workers: int) -> Iterator[Batch]:
-    parts = list(chunks(plan.sources))
-    if workers < 2 or plan.sources.size < _PARALLEL_BYTES:
-        scanner = Scanner(plan)
-        for chunk in parts:
-            yield scanner.chunk(chunk)
-        return
-    # Fresh interpreters: a fork would copy whatever threads and locks this process has by now.
-    context = multiprocessing.get_context("spawn")
-    with context.Pool(workers, initializer=_start, initargs=(plan,)) as pool:
-        try:
-            yield from pool.imap(_work, parts)
-        finally:
-            pool.terminate()
-            pool.join()
+    with Crew(plan, workers) as crew:
+        for batch in crew.each(Scanner.chunk, list(chunks(plan.sources))):
+            done += batch.read_bytes
+            if progress is not None:
+                progress(done)
+            yield batch
 
 
 def _whole(plan: ScanPlan, reader: Reader) -> Iterator[Batch]:
@@ -115,6 +145,7 @@ class Scanner:
         self._plan = plan
         self._reader: LineReader = reader  # type: ignore[assignment]  # splittable() was asked
         self._interpreter = _interpreter(plan)
+        self._settling: Interpreter | None = None
 
     def chunk(self, chunk: Chunk) -> Batch:
         """Return the columns of one chunk."""
@@ -126,6 +157,17 @@ class Scanner:
             else:
                 builder.skip(record)
         return builder.batch(chunk.end - chunk.start, chunk)
+
+    def settled(self, rows: Rows, names: tuple[str, ...]) -> bytes:
+        """Return the keys of some rows of one part each at some levels, as 64-bit words, row by row."""
+        if self._settling is None:
+            self._settling = Interpreter(self._plan.policy, self._plan.levels, self._plan.masks)
+        key_at = self._settling.key_at
+        found = array("Q")
+        for record in records_of_rows(self._reader, self._plan.sources.paths[rows.chunk.source], rows):
+            call = call_of(record)
+            found.extend([0 if call is None else key_at(call, name) for name in names])
+        return found.tobytes()
 
 
 def records_of_chunk(
@@ -146,6 +188,15 @@ def records_of_chunk(
                 yield offset, record
 
 
+def records_of_rows(reader: LineReader, path: str, rows: Rows) -> Iterator[Record]:
+    """Read single rows of one chunk again; several rows may come from one line."""
+    with open(path, "rb") as file:
+        for offset, number in rows.places:
+            file.seek(rows.chunk.start + offset)
+            found = reader.read_line(file.readline().rstrip(b"\n"))
+            yield found if isinstance(found, Record) else found[number]
+
+
 def records_of_files(reader: Reader, paths: Sequence[str]) -> Iterator[Record | Damaged | NotARequest]:
     """Yield what a format that must be seen as a whole holds."""
     read = reader.read_files  # type: ignore[attr-defined]  # splittable() was asked
@@ -153,7 +204,7 @@ def records_of_files(reader: Reader, paths: Sequence[str]) -> Iterator[Record | 
 
 
 def _interpreter(plan: ScanPlan) -> Interpreter:
-    return Interpreter(plan.policy, plan.levels, plan.masks, plan.gateways)
+    return Interpreter(plan.policy, plan.levels, plan.masks, plan.gateways, coarse=plan.coarse)
 
 
 _scanner: Scanner | None = None
@@ -167,11 +218,12 @@ def _start(plan: ScanPlan) -> None:
     _scanner = Scanner(plan)
 
 
-def _work(chunk: Chunk) -> Batch:
+def _work(job: tuple[Callable[[Scanner, Task], Found], Task]) -> Found:
     assert _scanner is not None
-    batch = _scanner.chunk(chunk)
+    work, task = job
+    found = work(_scanner, task)
     gc.collect(1)
-    return batch
+    return found
 
 
 def default_workers() -> int:

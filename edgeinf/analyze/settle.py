@@ -1,0 +1,118 @@
+"""Work out the true keys of the looser levels where they matter, after a first pass that took fingerprints.
+
+A request whose fingerprint no other question has shares its key with its own repeats alone, so the fingerprint is as
+good as the key. The true key is needed where different questions (by their key at ``safe``) have one fingerprint, and
+where the moment an entry ends counts, since that derives from the key. Equal keys at ``safe`` are equal keys at the
+looser levels, so one request speaks for all of its repeats.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from edgeinf.analyze.coarse import REWRITTEN_DIALECTS, coarse_levels
+from edgeinf.analyze.columns import ELIGIBLE
+from edgeinf.analyze.dense import Hashes, Ids, densify, mixed
+from edgeinf.analyze.log import Log
+from edgeinf.analyze.options import Options
+from edgeinf.analyze.scan import Crew, Rows, Scanner
+from edgeinf.analyze.scopes import scoped
+
+__all__ = ["settle"]
+
+# Below this, starting processes takes longer than they save, and they need memory when most of it is in use.
+_MANY = 50_000
+
+Mask = npt.NDArray[np.bool_]
+
+
+def settle(log: Log, options: Options, workers: int = 1) -> int:
+    """Put true keys in the place of fingerprints where it matters; return how many requests were read again."""
+    names = [rule.name for rule in coarse_levels(log.plan.levels, log.plan.masks, list(log.plan.levels))]
+    dialects = [group.context.dialect for group in log.groups]
+    if not names or not log.chunks or REWRITTEN_DIALECTS.isdisjoint(dialects):
+        return 0
+    rewritten = np.array([name in REWRITTEN_DIALECTS for name in dialects])
+    rows = np.flatnonzero(log.has(ELIGIBLE) & rewritten[log.group]).astype(np.uint32)
+    # Where each of them has its only key; whoever may share, what is repeated is counted as if everybody did.
+    places: Any = rows if log.parts is None else (np.cumsum(log.parts) - log.parts)[rows]
+    safe = log.keys["safe"][places]
+    needed: dict[str, Mask] = {}
+    for name in names:
+        separate = scoped(log, "shared" if name == options.level else options.scope).key(log)[rows]
+        ids, _ = densify(log.keys[name][places] ^ separate)
+        del separate
+        needed[name] = _shared(ids, safe) | _outliving(ids, log, rows, options)
+    numbers: dict[str, int] = {}
+    of_group = mixed(np.array([numbers.setdefault(name, len(numbers)) for name in dialects]))
+    some = np.flatnonzero(np.logical_or.reduce(list(needed.values())))
+    speaks, distinct = densify(safe[some] ^ of_group[log.group[rows[some]]])
+    del safe
+    speakers = np.zeros(len(distinct), np.uint32)
+    speakers[speaks] = some
+    wanted = np.zeros(len(distinct), np.uint8)  # a bit for each level at which a speaker's key is needed
+    for number, name in enumerate(names):
+        at_level = np.zeros(len(distinct), bool)
+        at_level[speaks[needed[name][some]]] = True
+        wanted |= at_level.astype(np.uint8) << np.uint8(number)
+    with Crew(log.plan, workers if len(speakers) >= _MANY else 1) as crew:
+        true = _true_keys(log, rows[speakers], wanted, names, crew)
+    for number, name in enumerate(names):
+        chosen = needed[name][some]
+        log.keys[name][places[some[chosen]]] = true[number][speaks[chosen]]
+    return len(speakers)
+
+
+def _shared(ids: Ids, safe: Hashes) -> Mask:
+    """Return which requests share their fingerprint with another question."""
+    count = int(ids.max()) + 1 if len(ids) else 0
+    one = np.zeros(count, np.uint64)
+    one[ids] = safe
+    shared = np.zeros(count, bool)
+    shared[ids[safe != one[ids]]] = True
+    return np.asarray(shared[ids])
+
+
+def _outliving(ids: Ids, log: Log, rows: npt.NDArray[np.uint32], options: Options) -> Mask:
+    """Return which requests are repeated over a time in which an entry may end sooner or later by its key."""
+    policy = options.policy
+    none = np.zeros(len(ids), bool)
+    if log.at is None or not policy.ttl_jitter or math.isinf(policy.ttl_s) or not len(ids):
+        return none
+    early = 0.0 if log.running_s is None else float(min(log.running_s.min(), 0.0))  # a log may say anything
+    shortest = policy.ttl_s * (1.0 - policy.ttl_jitter) * (1.0 - 1e-9) + early - 1e-3
+    at = log.at[rows]
+    if at[-1] - at[0] < shortest:
+        return none
+    count = int(ids.max()) + 1
+    first, last = np.zeros(count), np.zeros(count)
+    first[ids[::-1]] = at[::-1]  # of equal places the last one stays
+    last[ids] = at
+    many = np.bincount(ids, minlength=count) > 1
+    return np.asarray((many & (last - first >= shortest))[ids])
+
+
+def _true_keys(
+    log: Log, rows: npt.NDArray[np.uint32], wanted: npt.NDArray[np.uint8], names: list[str], crew: Crew
+) -> npt.NDArray[np.uint64]:
+    """Return the keys of each row, level by level, where they are wanted."""
+    found = np.zeros((len(names), len(rows)), np.uint64)
+    jobs: list[tuple[Rows, tuple[str, ...]]] = []
+    where: list[tuple[list[int], npt.NDArray[Any]]] = []
+    for bits in range(1, 1 << len(names)):
+        levels = [number for number in range(len(names)) if bits >> number & 1]
+        mine = np.flatnonzero(wanted == bits)
+        for task, which in log.rows_by_chunk(rows[mine]):
+            jobs.append((task, tuple(names[number] for number in levels)))
+            where.append((levels, mine[which]))
+    for (levels, columns), answer in zip(where, crew.each(_settled, jobs), strict=True):
+        found[np.array(levels)[:, None], columns] = np.frombuffer(answer, np.uint64).reshape(-1, len(levels)).T
+    return found
+
+
+def _settled(scanner: Scanner, job: tuple[Rows, tuple[str, ...]]) -> bytes:
+    return scanner.settled(*job)
