@@ -9,11 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from edgeinf.core.call import Call
-from edgeinf.core.dialects import openai_common
 from edgeinf.core.dialects.base import (
-    Defaults,
     Rewrite,
-    Verdict,
     require,
     require_messages,
     require_stream,
@@ -21,17 +18,9 @@ from edgeinf.core.dialects.base import (
     whole_or_value_error,
 )
 from edgeinf.core.dialects.chat_folding import fold_chunks, unfold_message
-from edgeinf.core.dialects.chat_rendering import (
-    judge_choices,
-    render_chunk,
-    renders_chunk,
-    trim_chunk,
-    with_usage,
-)
-from edgeinf.core.dialects.chat_watching import ChatWatcher
+from edgeinf.core.dialects.chunked import Chunked
 from edgeinf.core.dialects.hosted import hosted_tools, live_model
 from edgeinf.core.dialects.openai_common import UNKEYED, positive_int, rewritten, url_inputs
-from edgeinf.core.errors import CallError
 from edgeinf.core.wire.canonical import JsonObject
 from edgeinf.core.wire.sse import Event
 
@@ -48,7 +37,7 @@ _KEYED = frozenset(
 )  # fmt: skip
 
 
-class OpenAIChat(Defaults):
+class OpenAIChat(Chunked):
     """The chat completions dialect."""
 
     name = "openai-chat"
@@ -100,15 +89,6 @@ class OpenAIChat(Defaults):
             reasons.append("url-inputs")
         return reasons
 
-    def upstream_body(self, call: Call) -> JsonObject | None:
-        return with_usage(call)
-
-    def watch(self, call: Call) -> ChatWatcher:
-        return ChatWatcher(call.choices)
-
-    def judge(self, call: Call, body: bytes) -> Verdict:
-        return judge_choices(call, body)
-
     @whole_or_value_error
     def fold(self, events: Sequence[Event]) -> bytes:
         return fold_chunks(events)
@@ -116,21 +96,6 @@ class OpenAIChat(Defaults):
     @whole_or_value_error
     def unfold(self, body: bytes) -> list[Event]:
         return unfold_message(body)
-
-    def trim(self, call: Call, data: bytes) -> bytes | None:
-        return trim_chunk(call, data)
-
-    def renders(self, call: Call, chunk: bytes) -> bool:
-        return renders_chunk(call, chunk)
-
-    def render_event(self, call: Call, event: Event) -> Event | None:
-        return render_chunk(call, event)
-
-    def error_body(self, error: CallError, request_id: str) -> bytes:
-        return openai_common.error_body(error, request_id)
-
-    def error_events(self, error: CallError, request_id: str, *, started: bool) -> bytes:
-        return openai_common.error_events(error, request_id)
 
 
 DIALECT = OpenAIChat()

@@ -9,24 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from edgeinf.core.call import Call
-from edgeinf.core.dialects import openai_common
 from edgeinf.core.dialects.base import (
-    Defaults,
     Rewrite,
-    Verdict,
     require,
     require_stream,
     str_or_none,
     whole_or_value_error,
 )
-from edgeinf.core.dialects.chat_rendering import (
-    judge_choices,
-    render_chunk,
-    renders_chunk,
-    trim_chunk,
-    with_usage,
-)
-from edgeinf.core.dialects.chat_watching import ChatWatcher
+from edgeinf.core.dialects.chunked import Chunked
 from edgeinf.core.dialects.completions_folding import fold_texts, unfold_texts
 from edgeinf.core.dialects.hosted import live_model
 from edgeinf.core.dialects.openai_common import UNKEYED, positive_int
@@ -44,7 +34,7 @@ _KEYED = frozenset(
 )  # fmt: skip
 
 
-class OpenAICompletions(Defaults):
+class OpenAICompletions(Chunked):
     """The completions dialect."""
 
     name = "openai-completions"
@@ -80,15 +70,6 @@ class OpenAICompletions(Defaults):
             reasons.append("plugins")
         return reasons
 
-    def upstream_body(self, call: Call) -> JsonObject | None:
-        return with_usage(call)
-
-    def watch(self, call: Call) -> ChatWatcher:
-        return ChatWatcher(call.choices)
-
-    def judge(self, call: Call, body: bytes) -> Verdict:
-        return judge_choices(call, body)
-
     @whole_or_value_error
     def fold(self, events: Sequence[Event]) -> bytes:
         return fold_texts(events)
@@ -96,21 +77,6 @@ class OpenAICompletions(Defaults):
     @whole_or_value_error
     def unfold(self, body: bytes) -> list[Event]:
         return unfold_texts(body)
-
-    def trim(self, call: Call, data: bytes) -> bytes | None:
-        return trim_chunk(call, data)
-
-    def renders(self, call: Call, chunk: bytes) -> bool:
-        return renders_chunk(call, chunk)
-
-    def render_event(self, call: Call, event: Event) -> Event | None:
-        return render_chunk(call, event)
-
-    def error_body(self, error: CallError, request_id: str) -> bytes:
-        return openai_common.error_body(error, request_id)
-
-    def error_events(self, error: CallError, request_id: str, *, started: bool) -> bytes:
-        return openai_common.error_events(error, request_id)
 
 
 def _prompts(prompt: object) -> int:
