@@ -139,13 +139,18 @@ def _ticked(view: str, at: int, unclosed: set[str]) -> Span | None:
     return None
 
 
+def _escaped(view: str, start: int, at: int) -> bool:
+    """Return whether a backslash takes the character at ``at`` for itself; two of them are one that takes nothing."""
+    return view[at - 1] == "\\" and (at - start - len(view[start:at].rstrip("\\"))) % 2 == 1
+
+
 def _closing(view: str, at: int, mark: str) -> int:
     """Return where a quotation closes, or -1. A straight quote behind a backslash does not close."""
     if mark in _CLOSING:
         return view.find(_CLOSING[mark], at + 1)
     if mark == '"':
         closing = view.find('"', at + 1)
-        while closing > 0 and view[closing - 1] == "\\":
+        while closing > 0 and _escaped(view, at + 1, closing):
             closing = view.find('"', closing + 1)
         return closing
     if mark == "'":

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from edgeinf.core.dialects import by_name
@@ -205,6 +205,8 @@ _VALUES = st.recursive(
 
 @pytest.mark.parametrize("at", _ALL[1:3], ids=_IDS[1:3])
 @given(value=_VALUES, role=st.sampled_from(["user", "system"]))
+@example(value={"\\": "A"}, role="user")
+@example(value={"\\\\": 'B "C" \\'}, role="system")
 def test_json_in_a_prompt_keeps_its_values(at: object, value: object, role: str) -> None:
     done = at.content(role, "Look: " + json.dumps({"Data": value}))  # type: ignore[attr-defined]
     assert json.loads(done.removeprefix("look: ")) == {"Data": value}
