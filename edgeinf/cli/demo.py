@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import sys
 import tempfile
 from contextlib import ExitStack
@@ -65,7 +66,6 @@ def demo(
 
     edgeinf demo --requests 100 --json
     """
-    import signal
 
     from edgeinf.core.config.schema import Config
     from edgeinf.serve.run import bind
@@ -86,9 +86,12 @@ def demo(
         predicted = _analyse(log)
         config = demo_config(Config(), stack)
         output.note(f"the proxy is at {url}, in front of {', '.join(name for name, *_ in _REGIONS)}; replaying the log")
-        served = asyncio.run(
-            _replay(config, sock, url, log, requests, stay=stay, say=lambda found: _say(found, predicted, url, json_))
-        )
+        try:
+            served = asyncio.run(
+                _replay(config, sock, url, log, requests, stay=stay, say=lambda f: _say(f, predicted, url, json_))
+            )
+        except asyncio.CancelledError:
+            raise Terminated from None
     return 0 if served else 1
 
 
@@ -122,6 +125,10 @@ async def _replay(config: Config, sock: Any, url: str, log: Path, requests: int,
     from edgeinf.probe.replay import replay
     from edgeinf.serve.run import serve
 
+    task, loop = asyncio.current_task(), asyncio.get_running_loop()
+    if task is not None:
+        # As for Ctrl-C: raising in the middle of whatever runs would leave requests behind that nobody ends.
+        loop.add_signal_handler(signal.SIGTERM, task.cancel)
     stop, up = asyncio.Event(), asyncio.Event()
     serving = asyncio.ensure_future(serve(config, sock, stop=stop, ready=up.set))
     bar = output.Progress("replaying", requests)
