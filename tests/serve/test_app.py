@@ -189,6 +189,7 @@ BODY = json.dumps(chat("compressed")).encode()
         ("identity", BODY),
         ("", BODY),
     ],
+    ids=["gzip", "upper", "x-gzip", "deflate", "identity", "none"],
 )
 async def test_a_compressed_body_is_the_same_question(proxy: Proxy, coding: str, body: bytes) -> None:
     await proxy.post(CHAT, chat("compressed"))
