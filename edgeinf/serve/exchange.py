@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from edgeinf.serve.steps.answer import AnswerView
     from edgeinf.serve.steps.parts import Parts
 
-__all__ = ["ClientGone", "Exchange", "Message", "Receive", "Send"]
+__all__ = ["ClientGone", "Exchange", "Message", "Receive", "Send", "new_id"]
 
 _log = logging.getLogger("edgeinf.serve")
 
@@ -48,6 +48,11 @@ def _renew_prefix() -> None:
 
 # Processes that are forked from one would otherwise give out the same ids.
 os.register_at_fork(after_in_child=_renew_prefix)
+
+
+def new_id() -> str:
+    """Return the name of a request; no two of a fleet's processes give out the same."""
+    return f"req-{_PREFIX}{next(_count):x}"
 
 
 class ClientGone(Exception):
@@ -123,7 +128,7 @@ class Exchange:
     def __init__(
         self, method: str, path: str, query: str, headers: dict[bytes, bytes], client: str, receive: Receive, send: Send
     ) -> None:
-        self.id = f"req-{_PREFIX}{next(_count):x}"
+        self.id = new_id()
         self.started = time.perf_counter()
         self.started_at = time.time()
         self.method = method

@@ -18,6 +18,8 @@ __all__ = ["protocol_class"]
 _GATHERED = 256 * 1024
 # A body that is not whole by then is left to the whole way, which bounds it.
 _DAWDLE_S = 1.0
+# Timers fire this much early, being kept in whole milliseconds.
+_TICK_S = 0.005
 
 
 def protocol_class(shortcut: Shortcut, header_timeout_s: float) -> type[asyncio.Protocol]:
@@ -33,12 +35,29 @@ class _Gathering(Front):
         self._gathered: list[bytes] | None = None
         self._leaving = False
         self._dawdling: asyncio.TimerHandle | None = None
+        self._between = True  # no part of a request has come
+        self._piece: bytes | None = None  # what came last, if it began with a request
+        self._rested_at = 0.0
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._drop()
         super().connection_lost(exc)
 
+    def data_received(self, data: bytes) -> None:
+        self._piece = None
+        if self._between:
+            if self._free():
+                answer = self.shortcut.again(data, self._host)
+                if answer is not None:
+                    self.head_came()
+                    self.transport.write(answer)
+                    self._rest_on()
+                    return
+            self._piece = data
+        super().data_received(data)
+
     def on_message_begin(self) -> None:
+        self._between = False
         # A hit in the same packet has just been answered and the connection taken for idle.
         self._unset_keepalive_if_required()
         super().on_message_begin()
@@ -58,11 +77,12 @@ class _Gathering(Front):
             self._gathered.append(body)
 
     def on_message_complete(self) -> None:
+        self._between = True
         pieces = self._gathered
         if pieces is not None:
             body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
-            host = self.client[0] if self.client else ""
-            answer = None if self._leaving else self.shortcut.answer(self.url, self.headers, body, host)
+            whole = self._piece if _alone(body, self._piece) else None
+            answer = None if self._leaving else self.shortcut.answer(self.url, self.headers, body, self._host, whole)
             if answer is not None:
                 self._drop()
                 self.transport.write(answer)
@@ -76,6 +96,31 @@ class _Gathering(Front):
             super().shutdown()
         else:
             self._leaving = True  # its request is on the way: it is answered, and the connection closed after it
+
+    def timeout_keep_alive_handler(self) -> None:
+        left_s = self._rested_at + self.timeout_keep_alive - self.loop.time()
+        if left_s <= _TICK_S:
+            super().timeout_keep_alive_handler()
+        else:
+            self.timeout_keep_alive_task = self.loop.call_later(left_s, self.timeout_keep_alive_handler)
+
+    def _rest_on(self) -> None:
+        """Go on waiting for a next request; the timer that runs looks itself since when."""
+        if self.timeout_keep_alive_task is None:
+            self.on_response_complete()
+        else:
+            self.server_state.total_requests += 1
+            self._rested_at = self.loop.time()
+
+    def _free(self) -> bool:
+        """Return whether an answer may go out at once."""
+        if self.flow.write_paused or self.transport.is_closing():
+            return False
+        return self.cycle is None or self.cycle.response_complete
+
+    @property
+    def _host(self) -> str:
+        return self.client[0] if self.client else ""
 
     def _hand_over(self) -> None:
         """Let uvicorn have the request, as far as it has come."""
@@ -106,3 +151,8 @@ class _Gathering(Front):
             if name == b"content-length":
                 return value.isdigit() and len(value) < 8 and int(value) <= _GATHERED
         return False
+
+
+def _alone(body: bytes, piece: bytes | None) -> bool:
+    """Return whether a piece of what came is one request, with nothing before or after it."""
+    return piece is not None and piece.find(b"\r\n\r\n") + 4 + len(body) == len(piece)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from collections.abc import Hashable
 
 from edgeinf.core.errors import CallError
 from edgeinf.core.wire import sse
@@ -17,7 +18,7 @@ from edgeinf.serve.responses import error_answer, hit_headers
 from edgeinf.serve.runtime import Runtime
 from edgeinf.serve.steps.failing import AttemptFailed
 
-__all__ = ["hit_head", "send_error", "send_hit", "shown_already", "stale_into"]
+__all__ = ["hit_head", "send_error", "send_hit", "shown_already", "shown_as", "stale_into"]
 
 # Between the events of a paced replay where the entry does not know its pace.
 _PACE_S = 0.02
@@ -93,11 +94,16 @@ def hit_head(x: Exchange, entry: Entry, now: float) -> Headers:
     return [(b"content-type", content_type), *own]
 
 
+def shown_as(x: Exchange, runtime: Runtime) -> Hashable:
+    """Return the name of the rendering that this asker is given."""
+    return runtime.generation.number, x.call_streams, x.variant
+
+
 def shown_already(x: Exchange, found: Found, runtime: Runtime) -> bytes | None:
     """Return the answer's bytes for this asker where they have been rendered before."""
     if found.resident is None:
         return None
-    return found.resident.shown.get((runtime.generation.number, x.call_streams, x.variant))
+    return found.resident.shown.get(shown_as(x, runtime))
 
 
 def _shown(x: Exchange, found: Found, runtime: Runtime) -> bytes:
@@ -105,7 +111,6 @@ def _shown(x: Exchange, found: Found, runtime: Runtime) -> bytes:
     assert x.call is not None
     assert x.dialect is not None
     entry, resident = found.entry, found.resident
-    name = (runtime.generation.number, x.call.stream, x.variant)
     shown = shown_already(x, found, runtime)
     if shown is not None:
         return shown
@@ -121,7 +126,7 @@ def _shown(x: Exchange, found: Found, runtime: Runtime) -> bytes:
     if resident is not None and runtime.tiers.memory is not None and x.keys:
         if rendering == entry.body:
             rendering = entry.body  # one copy serves both
-        runtime.tiers.memory.show(x.keys[0].find, resident, name, rendering)
+        runtime.tiers.memory.show(x.keys[0].find, resident, shown_as(x, runtime), rendering)
     return rendering
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 
 from edgeinf.core.errors import CallError
+from edgeinf.core.key import Key
 from edgeinf.core.wire.headers import Headers
 from edgeinf.serve.exchange import Exchange
 
-__all__ = ["cache_headers", "error_answer", "hit_headers", "quoted"]
+__all__ = ["MOVING", "cache_headers", "error_answer", "hit_headers", "moving_headers", "quoted"]
 
 # What RFC 9111 (section 1.2.2) has endless or very long times written as.
 _ENDLESS_S = 2**31
@@ -61,17 +62,24 @@ def cache_headers(
 
 def hit_headers(x: Exchange, ttl_s: float) -> Headers:
     """Return what :func:`cache_headers` says of a hit, in a fraction of the time."""
-    ttl_s, age_s = min(ttl_s, _ENDLESS_S), min(x.entry_age_s or 0.0, _ENDLESS_S)
-    headers = [
-        (b"cache-status", b'edgeinf; hit; ttl=%d; key="%b"' % (ttl_s, x.keys[0].find.hex().encode())),
-        (b"x-edgeinf-cache", b"hit"),
-        (b"x-edgeinf-request-id", x.id.encode()),
-        (b"server-timing", b"edgeinf;dur=%.2f" % ((time.perf_counter() - x.started) * 1000)),
-        (b"age", b"%d" % age_s),
-    ]
+    headers = [(b"x-edgeinf-cache", b"hit"), *moving_headers(x.id, x.keys[0], ttl_s, x.entry_age_s or 0.0, x.started)]
     if x.region is not None:
         headers.append((b"x-edgeinf-region", x.region.encode("latin-1", "replace")))
     return headers
+
+
+# Those of a hit's headers that differ from one hit to the next.
+MOVING = frozenset({b"cache-status", b"x-edgeinf-request-id", b"server-timing", b"age"})
+
+
+def moving_headers(request_id: str, key: Key, ttl_s: float, age_s: float, started: float) -> Headers:
+    """Return the headers named in ``MOVING``."""
+    return [
+        (b"cache-status", b'edgeinf; hit; ttl=%d; key="%b"' % (min(ttl_s, _ENDLESS_S), key.find.hex().encode())),
+        (b"x-edgeinf-request-id", request_id.encode()),
+        (b"server-timing", b"edgeinf;dur=%.2f" % ((time.perf_counter() - started) * 1000)),
+        (b"age", b"%d" % min(age_s, _ENDLESS_S)),
+    ]
 
 
 def error_answer(x: Exchange, error: CallError) -> tuple[int, Headers, bytes]:

@@ -13,11 +13,12 @@ from edgeinf.core import dialects
 from edgeinf.core.dialects.base import Dialect
 from edgeinf.core.errors import CallError
 from edgeinf.core.wire.headers import Headers
-from edgeinf.serve import replay
+from edgeinf.serve import http1, replay
 from edgeinf.serve.admission import admit
 from edgeinf.serve.exchange import Exchange, Message
 from edgeinf.serve.limits.local import LocalLimiter
 from edgeinf.serve.pipeline import recall
+from edgeinf.serve.repeats import Repeats
 from edgeinf.serve.responses import error_answer
 from edgeinf.serve.runtime import Runtime
 from edgeinf.serve.steps.authenticate import authenticate
@@ -44,6 +45,7 @@ class Shortcut:
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
+        self._repeats = Repeats(runtime)
         self._bodies = runtime.generation.config.events.bodies  # what is captured is captured on the whole way
         self._paths: dict[bytes, tuple[str, Dialect]] = {
             path.encode(): (path, dialect) for dialect in dialects.dialects().values() for path in dialect.paths
@@ -53,8 +55,15 @@ class Shortcut:
         """Return whether a request's target may have a short way."""
         return url in self._paths
 
-    def answer(self, url: bytes, headers: Headers, body: bytes, client: str) -> bytes | None:
-        """Return a whole HTTP/1.1 answer, or None where the request must go the whole way."""
+    def again(self, data: bytes, client: str) -> bytes | None:
+        """Return the answer to a whole request whose very bytes are known, or None where it must be read."""
+        return self._repeats.answer(data, client)
+
+    def answer(self, url: bytes, headers: Headers, body: bytes, client: str, data: bytes | None = None) -> bytes | None:
+        """Return a whole HTTP/1.1 answer, or None where the request must go the whole way.
+
+        ``data`` is the whole request as it came, where it came in one piece.
+        """
         runtime = self._runtime
         path, dialect = self._paths[url]
         named = dict(headers)
@@ -94,17 +103,20 @@ class Shortcut:
                 _at_once(limit_call(x, runtime))
             note_hit(x, found.entry, runtime)
             x.cache, x.tier, x.hits = "hit", "memory", 1
-            head = x.with_limits(replay.hit_head(x, found.entry, now))
-            answer = _http(200, head, shown, framed=not x.call_streams)
-            x.answered_now(200)
+            status, head = 200, x.with_limits(replay.hit_head(x, found.entry, now))
         except CallError as error:
             x.error = error.code
-            status, head, text = error_answer(x, error)
-            answer = _http(status, x.with_limits(head), text, framed=True)
-            x.answered_now(status)
+            status, head, shown = error_answer(x, error)
+            head = x.with_limits(head)
+        framed = http1.framed(shown, stream=x.call_streams and status == 200)
+        answer = b"".join((http1.status_line(status), http1.lines(head), *framed))
+        x.answered_now(status)
         price(x, generation.prices, now)
+        charges = [charge for charge, _ in x.charges]
         x.end()
-        record(x, runtime)
+        event = record(x, runtime)
+        if data is not None and status == 200:
+            self._repeats.learn(data, client, x, found, head, charges, event)
         return answer
 
 
@@ -116,22 +128,3 @@ def _at_once(step: Coroutine[Any, Any, None]) -> None:
         return
     step.close()
     raise AssertionError  # terms.at_once promised otherwise
-
-
-_STATUS = {
-    200: b"HTTP/1.1 200 OK\r\n",
-    429: b"HTTP/1.1 429 Too Many Requests\r\n",
-}
-
-
-def _http(status: int, headers: Headers, body: bytes, *, framed: bool) -> bytes:
-    """Return an answer's bytes: with its length, or, for a stream, as one chunk and the end."""
-    lines = [_STATUS.get(status) or b"HTTP/1.1 %d \r\n" % status]
-    lines += [b"%b: %b\r\n" % pair for pair in headers]
-    if framed:
-        lines.append(b"content-length: %d\r\n\r\n" % len(body))
-        lines.append(body)
-    else:
-        lines.append(b"transfer-encoding: chunked\r\n\r\n%x\r\n" % len(body))
-        lines += (body, b"\r\n0\r\n\r\n")
-    return b"".join(lines)

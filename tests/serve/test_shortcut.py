@@ -9,7 +9,6 @@ from dataclasses import replace
 from datetime import date
 from typing import Any
 
-import msgspec
 import pytest
 import pytest_asyncio
 
@@ -24,67 +23,13 @@ from edgeinf.core.config.schema import (
     Listen,
     PromptRule,
 )
-from edgeinf.core.events import Event
 from edgeinf.mock import MockOrigin
 from tests.serve.callers import auth_for, bearer
-from tests.serve.proxying import chat, messages
-from tests.serve.short import Way, Ways, both_ways, one_way
-from tests.serve.wire import Answer as Came
+from tests.serve.proxying import chat
+from tests.serve.short import SHAPES, Ways, both_ways, one_way, plain, same, send
 from tests.serve.wire import post, wired
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-# What differs between any two answers of one server.
-_OWN_HEADERS = ("x-edgeinf-request-id", "server-timing", "x-request-id", "request-id", "x-mock-number")
-_OWN_FIELDS = ("id", "at", "edgeinf_ms", "ttft_ms", "total_ms", "key_space", "scope", "tenant", "keys", "user")
-# Error bodies name the request.
-_OWN_IN_BODY = ("request_id", "id")
-
-RESPONSES = {"model": "m", "input": "hi", "store": False}
-EMBEDDINGS = {"model": "m", "input": "hi"}
-
-
-def plain(answer: Came) -> dict[str, Any]:
-    """Return what must be equal of an answer."""
-    headers = sorted((name, value) for name, value in answer.headers if name not in _OWN_HEADERS)
-    headers = [(n, v.split("key=")[0]) for n, v in headers]
-    assert answer.header("x-edgeinf-request-id").startswith("req-")
-    headers = [(n, v) for n, v in headers if n != "content-length" or answer.status == 200]
-    body = answer.body.replace(answer.header("x-edgeinf-request-id").encode(), b"its id")
-    return {"status": answer.status, "version": answer.version, "headers": headers, "body": body}
-
-
-def told(event: Event) -> dict[str, Any]:
-    """Return what must be equal of an event."""
-    fields = msgspec.to_builtins(event)
-    assert (fields["ttft_ms"] is None) == (
-        fields["error"] is not None and fields["status"] != 200 and not event.ttft_ms
-    )
-    kept: dict[str, Any] = {name: value for name, value in fields.items() if name not in _OWN_FIELDS}
-    kept["age_s"] = None if event.cache != "hit" else event.age_s
-    kept["named"] = {level: value and len(value) for level, value in fields["keys"].items()}
-    kept["has user"] = fields["user"] is not None
-    kept["scoped"] = fields["scope"]["kind"]
-    return kept
-
-
-async def send(way: Way, request: bytes) -> tuple[Came, Event]:
-    """Send a request on a connection of its own; return its answer and its event."""
-    before = len(way.events)
-    async with wired(way.url) as wire:
-        await wire.send(request)
-        answer = await wire.answer()
-    assert len(way.events) == before + 1
-    return answer, way.events[-1]
-
-
-async def same(ways: Ways, request: bytes) -> Came:
-    """Send a request both ways, demand that all is the same, and return the answer."""
-    short, short_event = await send(ways.short, request)
-    long, long_event = await send(ways.long, request)
-    assert plain(short) == plain(long)
-    assert told(short_event) == told(long_event)
-    return short
 
 
 @pytest.fixture
@@ -110,37 +55,6 @@ async def ways(clock: FakeClock) -> AsyncIterator[Ways]:
     guard = Guard(clients=Clients(deny_user_agent=("edgeinf-denied",)))
     async with MockOrigin() as shared, both_ways(shared, clock=clock, guard=guard) as running:
         yield running
-
-
-SHAPES = pytest.mark.parametrize(
-    ("path", "body"),
-    [
-        ("/v1/chat/completions", chat()),
-        ("/v1/chat/completions", chat(stream=True)),
-        ("/v1/chat/completions", chat(stream=True, stream_options={"include_usage": True})),
-        ("/v1/chat/completions", chat(user="someone", metadata={"a": "b"}, n=2)),
-        ("/v1/completions", {"model": "m", "prompt": "hi"}),
-        ("/v1/messages", messages()),
-        ("/v1/messages", messages(stream=True)),
-        ("/v1/responses", RESPONSES),
-        ("/v1/responses", {**RESPONSES, "stream": True, "metadata": {"a": "b"}, "user": "someone"}),
-        ("/v1/embeddings", EMBEDDINGS),
-        ("/v1/embeddings", {**EMBEDDINGS, "encoding_format": "base64"}),
-    ],
-    ids=[
-        "chat",
-        "stream",
-        "usage",
-        "labels",
-        "completions",
-        "messages",
-        "messages-stream",
-        "responses",
-        "responses-stream",
-        "embeddings",
-        "base64",
-    ],
-)
 
 
 @SHAPES

@@ -20,7 +20,7 @@ _SHOWN = 4
 class Resident:
     """An entry in memory, and what has been made of it for its askers."""
 
-    __slots__ = ("entry", "shown")
+    __slots__ = ("__weakref__", "entry", "shown")
 
     def __init__(self, entry: Entry) -> None:
         self.entry = entry

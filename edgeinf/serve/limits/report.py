@@ -15,7 +15,7 @@ from edgeinf.core.units import format_duration
 from edgeinf.core.wire.headers import Headers
 from edgeinf.serve.limits.base import Charge, Level, Taken
 
-__all__ = ["headers", "refusal"]
+__all__ = ["Teller", "headers", "refusal"]
 
 _WHAT = {"requests": "requests", "tokens": "tokens", "concurrency": "calls at once", "budget": "USD"}
 
@@ -25,34 +25,44 @@ _OLD_NAMES = {
 }
 
 
-def headers(charges: Sequence[Charge], levels: Sequence[Level]) -> Headers:
-    """Return the headers that say how much is left; of several bounds of a kind the old names show the tightest."""
-    policies, states = [], []
-    tightest: dict[str, tuple[float, Charge, Level]] = {}
-    for charge, level in zip(charges, levels, strict=True):
-        if charge.kind not in ("requests", "tokens"):
-            continue
-        left = max(0.0, charge.capacity - level.used)
-        name, policy = _policy(charge.limit, charge.kind, charge.capacity, charge.period_s)
-        policies.append(policy)
-        states.append(f"{name};r={_whole(left)};t={math.ceil(level.reset_s)}")
-        known = tightest.get(charge.kind)
-        if known is None or left < known[0]:
-            tightest[charge.kind] = left, charge, level
-    if not states:
-        return []
-    found: Headers = [
-        (b"ratelimit-policy", ", ".join(policies).encode()),
-        (b"ratelimit", ", ".join(states).encode()),
-    ]
-    for kind, (left, charge, level) in tightest.items():
-        limit, remaining, reset = _OLD_NAMES[kind]
-        found += [
-            (limit, b"%d" % charge.capacity),
-            (remaining, b"%d" % _whole(left)),
-            (reset, _duration(level.reset_s).encode()),
+class Teller:
+    """Says how much is left of the counters that a call is charged to."""
+
+    def __init__(self, charges: Sequence[Charge]) -> None:
+        told = [(number, charge) for number, charge in enumerate(charges) if charge.kind in _OLD_NAMES]
+        named = [_policy(charge.limit, charge.kind, charge.capacity, charge.period_s) for _, charge in told]
+        self._told = [
+            (n, charge.capacity, charge.kind, name) for (n, charge), (name, _) in zip(told, named, strict=True)
         ]
-    return found
+        self._policy = (b"ratelimit-policy", ", ".join(policy for _, policy in named).encode())
+
+    def headers(self, levels: Sequence[Level]) -> Headers:
+        """Return the headers; of several bounds of a kind the old names show the tightest."""
+        if not self._told:
+            return []
+        states = []
+        tightest: dict[str, tuple[float, float, float]] = {}
+        for number, capacity, kind, name in self._told:
+            level = levels[number]
+            left, reset_s = max(0.0, capacity - level.used), level.reset_s
+            states.append(f"{name};r={_whole(left)};t={math.ceil(reset_s)}")
+            known = tightest.get(kind)
+            if known is None or left < known[0]:
+                tightest[kind] = left, capacity, reset_s
+        found = [self._policy, (b"ratelimit", ", ".join(states).encode())]
+        for what, (left, capacity, reset_s) in tightest.items():
+            limit, remaining, reset = _OLD_NAMES[what]
+            found += [
+                (limit, b"%d" % capacity),
+                (remaining, b"%d" % _whole(left)),
+                (reset, _duration(reset_s).encode()),
+            ]
+        return found
+
+
+def headers(charges: Sequence[Charge], levels: Sequence[Level]) -> Headers:
+    """Return the headers that say how much is left of the counters that a call was charged to."""
+    return Teller(charges).headers(levels)
 
 
 def refusal(charges: Sequence[Charge], taken: Taken, caller: str) -> CallError:

@@ -13,7 +13,7 @@ from edgeinf.serve.generation import Generation
 from edgeinf.serve.steps.parts import joined, narrow
 from edgeinf.serve.steps.pinned import accounts_of
 
-__all__ = ["KEYED_HEADERS", "lookup", "make_keys", "usable"]
+__all__ = ["KEYED_HEADERS", "lookup", "make_keys", "usable", "usable_until"]
 
 # Request headers that reach the origin and may change its answer.
 KEYED_HEADERS = (b"openai-beta", b"anthropic-beta", b"anthropic-version")
@@ -47,6 +47,12 @@ def usable(x: Exchange, entry: Entry, now: float) -> bool:
         return False
     asked_ttl = x.controls.ttl_s
     return entry.fresh_at(now) and (asked_ttl is None or now - entry.stored_at < asked_ttl)
+
+
+def usable_until(x: Exchange, entry: Entry) -> float:
+    """Return the time before which :func:`usable` holds, in seconds since the epoch."""
+    lives_s = (entry.ttl_s, x.controls.max_age_s, x.controls.ttl_s)
+    return entry.stored_at + min(life_s for life_s in lives_s if life_s is not None)
 
 
 async def lookup(x: Exchange, tiers: Tiers, now: float) -> list[Found] | None:

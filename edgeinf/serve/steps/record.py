@@ -14,8 +14,8 @@ from edgeinf.serve.runtime import Runtime
 __all__ = ["make_event", "record"]
 
 
-def record(x: Exchange, runtime: Runtime) -> None:
-    """Queue the request's event, for the log and for the figures."""
+def record(x: Exchange, runtime: Runtime) -> Event:
+    """Queue the request's event, for the log and for the figures, and return it."""
     if runtime.tracer is not None:
         runtime.tracer.of(x)
     event = make_event(x, runtime.secret)
@@ -23,6 +23,7 @@ def record(x: Exchange, runtime: Runtime) -> None:
     runtime.observer.note(event, x.call, len(x.raw), x.saved_ms)
     if runtime.tracer is not None:
         runtime.tracer.finish(x, event)
+    return event
 
 
 def make_event(x: Exchange, secret: bytes) -> Event:
