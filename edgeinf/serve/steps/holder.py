@@ -1,31 +1,102 @@
-"""A path that names what an origin holds goes to the region that issued it; what an answer issues is remembered."""
+"""A path that names what an origin holds goes to the account that issued it; what an answer issues is remembered.
+
+Which regions may be asked, and when one may stand in for another:
+
+- What an account holds is asked for in that account only: by a name that it is known to have issued, in the path or
+  in a JSON body; where nobody is known, in the first region's account. Regions of one account stand in for each other.
+- What only computes, and any other GET, may be answered by every region.
+- Something new (a POST to a collection) goes to the first region in use.
+
+Asking twice does no harm where it is a GET or only computes; anything else is asked again only where the first time
+nothing had been sent.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from edgeinf.core.dialects.origin_state import issued
+import msgspec
+
+from edgeinf.core.dialects.origin_state import issued, referred
+from edgeinf.core.errors import CallError
+from edgeinf.core.wire.canonical import parse
 from edgeinf.core.wire.headers import Headers, get
 from edgeinf.serve.exchange import Exchange
 from edgeinf.serve.origin.health import CLOSED
+from edgeinf.serve.origin.model_map import Target
 from edgeinf.serve.origin.region import Origin
 from edgeinf.serve.runtime import Runtime
+from edgeinf.serve.steps.account import holds_account
 
-__all__ = ["Issued", "holder"]
+__all__ = ["Issued", "Way", "way"]
 
 _READ = 256 * 1024
 
+# What GETs under these show belongs to an account.
+_HELD = frozenset(
+    {
+        *("assistants", "batches", "chat", "containers", "conversations", "evals", "files", "fine-tunes"),
+        *("fine_tuning", "jobs", "messages", "organization", "responses", "skills", "threads", "uploads", "videos"),
+        "vector_stores",
+    }
+)
 
-def holder(x: Exchange, runtime: Runtime, origins: Sequence[Origin]) -> Origin:
-    """Return the region whose account issued an id in the path, else the first of ``origins`` that is not left out."""
-    if len(origins) > 1:
-        for region, account in runtime.accounts.issuers(x.path.split("/")[3:]):
-            for origin in origins:
-                if origin.name == region and origin.account(x.credential) == account:
-                    return origin
-    now = runtime.clock.monotonic()
-    usable = (origin for origin in origins if runtime.regions.state(origin).health.state(now) == CLOSED)
-    return next(usable, origins[0])
+
+class Way(msgspec.Struct, kw_only=True):
+    """The regions that may be asked, in order. ``harmless``: asking twice changes nothing."""
+
+    targets: tuple[Target, ...]
+    harmless: bool
+
+
+def way(x: Exchange, runtime: Runtime, family: str, origins: Sequence[Origin], body: bytes = b"") -> Way:
+    """Return where a request may go. ``body`` is what of it is known."""
+    gets = x.method in ("GET", "HEAD")
+    computes = x.method == "POST" and not holds_account(x.method, x.path)
+    harmless = gets or computes
+    collection, *segments = [part for part in x.path.split("/")[2:] if part] or [""]
+    document = _document(body) if b"json" in x.headers.get(b"content-type", b"") else None
+    names = [*segments, *referred(body, document)]
+    issuers = runtime.accounts.issuers(names) if len(origins) > 1 else []
+    bound = None
+    if issuers:
+        bound = issuers[-1][1]
+    elif not computes and not (gets and collection not in _HELD) and not (x.method == "POST" and not names):
+        bound = origins[0].account(x.credential)
+    if bound is not None:
+        # An account that is no longer in the config holds nothing that could be asked for.
+        kept = [origin for origin in origins if origin.account(x.credential) == bound] or list(origins[:1])
+        regions = {region for region, _ in issuers}
+        return Way(targets=_in_order(sorted(kept, key=lambda o: o.name not in regions)), harmless=harmless)
+    if not harmless:
+        now = runtime.clock.monotonic()
+        states = [runtime.regions.state(origin).health.state(now) for origin in origins]
+        # Whether a region is back is tried with what may be asked again.
+        origins = [origin for origin, state in zip(origins, states, strict=True) if state == CLOSED] or origins
+    return Way(targets=_in_order(_serving(runtime, family, origins, document)), harmless=harmless)
+
+
+def _in_order(origins: Sequence[Origin]) -> tuple[Target, ...]:
+    """Return targets of which the first that may be asked is chosen, whatever the regions' own priorities."""
+    return tuple(
+        Target(origin=msgspec.structs.replace(origin, priority=number), model="", sent="")
+        for number, origin in enumerate(origins)
+    )
+
+
+def _serving(runtime: Runtime, family: str, origins: Sequence[Origin], document: object) -> Sequence[Origin]:
+    """Leave out regions that know the body's model by another name: the body is sent as it is."""
+    model = document.get("model") if isinstance(document, dict) else None
+    stages = runtime.generation.stages(family, model) if isinstance(model, str) else ()
+    serving = {target.origin.name for target in stages[0] if target.sent == model} if stages else set()
+    return [origin for origin in origins if origin.name in serving] or origins
+
+
+def _document(body: bytes) -> object:
+    try:
+        return parse(body) if body else None
+    except CallError:
+        return None  # the origin's to refuse
 
 
 class Issued:

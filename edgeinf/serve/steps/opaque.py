@@ -1,15 +1,20 @@
-"""Relay what no dialect claims, untouched and as a stream: files, audio, jobs, whatever comes next."""
+"""Relay what no dialect claims, untouched and as a stream: files, audio, jobs, whatever comes next.
+
+It goes to the regions of its family in the config's order; :mod:`edgeinf.serve.steps.holder` says to which, and when
+another region may take over.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+
+import msgspec
 
 from edgeinf.core.errors import CallError
-from edgeinf.core.wire.headers import end_to_end
+from edgeinf.core.wire.headers import Headers, end_to_end
 from edgeinf.serve.exchange import ClientGone, Exchange
-from edgeinf.serve.origin.client import ConnectFailed, OriginFailure
+from edgeinf.serve.origin.client import OriginFailure, Response
 from edgeinf.serve.origin.outgoing import opaque_headers, outgoing
 from edgeinf.serve.origin.region import Origin
 from edgeinf.serve.replay import send_error
@@ -18,20 +23,28 @@ from edgeinf.serve.runtime import Runtime
 from edgeinf.serve.steps import pinned
 from edgeinf.serve.steps.account import permit_path
 from edgeinf.serve.steps.authenticate import authenticate
-from edgeinf.serve.steps.holder import Issued, holder
+from edgeinf.serve.steps.failing import AttemptFailed, lost, timed_out
+from edgeinf.serve.steps.holder import Issued, Way, way
 from edgeinf.serve.steps.kept_get import KeptGet
+from edgeinf.serve.steps.leg import Leg
 from edgeinf.serve.steps.limit import limit_call, limit_fetch
 from edgeinf.serve.steps.meet import meet
 from edgeinf.serve.steps.opaque_model import permitted
 from edgeinf.serve.steps.record import record
+from edgeinf.serve.steps.route import Journey
+from edgeinf.serve.steps.upload import Pieces, Upload, held
 
 __all__ = ["relay_opaque"]
 
 _RESPONSES = "/v1/responses/"
+# So much of an error's body is held while another region is asked.
+_ERROR = 256 * 1024
+# What a region answers that does not have the path at all.
+_ABSENT = frozenset({404, 405, 501})
 
 
 async def relay_opaque(x: Exchange, runtime: Runtime) -> None:
-    """Relay one request to the first region of its family and record it."""
+    """Relay one request and record it."""
     x.reason = "opaque"
     try:
         family = "anthropic" if b"anthropic-version" in x.headers or b"x-api-key" in x.headers else "openai"
@@ -42,14 +55,18 @@ async def relay_opaque(x: Exchange, runtime: Runtime) -> None:
         origins = runtime.generation.origins_for(family, "") or list(runtime.generation.origins)
         if not origins:
             raise CallError(f"no region serves {family!r}", status=404, code="no_region")
-        origin = holder(x, runtime, origins)
-        kept = KeptGet(x, runtime, origin)
+        ways = way(x, runtime, family, origins)
+        kept = KeptGet(x, runtime, ways.targets[0].origin)
         if await kept.answer():
             return
         if x.controls.only_if_cached:
             raise CallError("no answer is cached", status=504, code="not_cached")
         await limit_fetch(x, runtime)
-        await _relay(x, runtime, origin, family, kept)
+        upload = Upload(x, runtime.generation.config.listen.max_upload)
+        body = await _body(x, runtime, upload, holds=ways.harmless)
+        if body and isinstance(body, bytes):
+            ways = way(x, runtime, family, origins, body)
+        await _Relay(x, runtime, family, ways, upload, body, kept).run()
     except CallError as error:
         await send_error(x, error, runtime)
     except ClientGone:
@@ -60,50 +77,139 @@ async def relay_opaque(x: Exchange, runtime: Runtime) -> None:
         record(x, runtime)
 
 
-async def _relay(x: Exchange, runtime: Runtime, origin: Origin, family: str, kept: KeptGet) -> None:
-    x.region, x.attempts = origin.name, 1
-    listen = runtime.generation.config.listen
-    upload = _Upload(x, listen.max_upload)
-    body: bytes | AsyncIterator[bytes] = b""
+async def _body(x: Exchange, runtime: Runtime, upload: Upload, *, holds: bool) -> bytes | Pieces:
+    """Return the client's body: whole where it is small and wanted for asking twice or choosing, else as it comes."""
     chooses = x.virtual_key is not None and x.virtual_key.models is not None and x.method not in ("GET", "HEAD")
-    if upload.expected or chooses:
-        body = permitted(x, upload.pieces(), listen.max_body)
-    request = outgoing(origin, x.method, x.path, x.query, opaque_headers(origin, family, x.headers), body)
-    started = time.perf_counter()
-    watch = _Watch(x)
-    try:
-        async with asyncio.timeout(origin.timeouts.total):
-            if body == b"":
+    if not upload.expected and not chooses:
+        return b""
+    pieces = permitted(x, upload.pieces(), runtime.generation.config.listen.max_body)
+    names = b"json" in x.headers.get(b"content-type", b"")  # it may name what an account holds
+    return await held(pieces) if upload.small and (holds or names) else Pieces([], pieces)
+
+
+class _Relay(msgspec.Struct, eq=False):
+    """One request on its way through the regions that may be asked."""
+
+    x: Exchange
+    runtime: Runtime
+    family: str
+    way: Way
+    upload: Upload
+    body: bytes | Pieces
+    kept: KeptGet
+
+    async def run(self) -> None:
+        """Ask region after region until one answers. Raise CallError, ClientGone."""
+        x, watch = self.x, _Watch(self.x)
+        journey = Journey(x, self.runtime, [self.way.targets], in_order=True)
+        failure: AttemptFailed | None = None  # the last one
+        told: AttemptFailed | None = None  # the one that the client is told
+        started = time.perf_counter()
+        try:
+            if isinstance(self.body, bytes):
                 watch.begin()
-            response = await runtime.client.send(request)
-    except asyncio.CancelledError:
-        watch.raise_if_gone()
-        raise
-    except TimeoutError:
-        watch.end()
-        raise CallError(f"region {origin.name!r} did not answer", status=504, code="origin_timeout") from None
-    except OriginFailure as error:
-        watch.end()
-        if upload.failure is not None:
-            raise upload.failure from None
-        code = "origin_unreachable" if isinstance(error, ConnectFailed) else "origin_cut"
-        raise CallError(f"region {origin.name!r}: {error}", status=502, code=code) from None
-    try:
-        watch.begin()
-        if 300 <= response.status < 400 and x.method not in ("GET", "HEAD"):
+            while True:
+                try:
+                    leg = await journey.next(failure)
+                except AttemptFailed as last:
+                    await self._give_up(told or last, journey)
+                    return
+                x.region, x.attempts = leg.target.origin.name, journey.attempts
+                try:
+                    await self._attempt(leg, watch, first=told is None)
+                    return
+                except AttemptFailed as error:
+                    failure = error
+                    told = error if told is None or not error.elsewhere else told
+                    if not self._may_move(error):
+                        await self._give_up(told, journey)
+                        return
+                finally:
+                    leg.end()
+                    x.origin_ms = (time.perf_counter() - started) * 1000
+        except asyncio.CancelledError:
+            watch.raise_if_gone()
+            raise
+        finally:
+            watch.end()
+
+    def _may_move(self, failure: AttemptFailed) -> bool:
+        """Return whether another region may be asked: nothing was sent, or nothing happens by asking twice."""
+        if isinstance(self.body, Pieces) and self.body.begun:
+            return False
+        return failure.cause == "connect" or self.way.harmless
+
+    async def _attempt(self, leg: Leg, watch: _Watch, *, first: bool) -> None:
+        """Ask one region and pass its answer on. Raise AttemptFailed while nothing was passed on."""
+        x, origin = self.x, leg.target.origin
+        body = aiter(self.body) if isinstance(self.body, Pieces) else self.body
+        request = outgoing(origin, x.method, x.path, x.query, opaque_headers(origin, self.family, x.headers), body)
+        response: Response | None = None
+        try:
+            try:
+                async with asyncio.timeout(origin.timeouts.total):
+                    response = await self.runtime.client.send(request)
+                    watch.begin()
+                    gathered = await self._judge(response, leg, first=first)
+            except TimeoutError:
+                raise self._failed(leg, timed_out(origin, "it did not answer in time")) from None
+            await self._pass_on(response, origin, gathered)
+        except OriginFailure as error:
+            if self.upload.failure is not None:
+                raise self.upload.failure from None
+            failure = self._failed(leg, lost(origin, error))
+            if not x.status:
+                raise failure from None
+            x.error = "origin_cut"  # the head is out: ending without an end tells the client
+        finally:
+            if response is not None:
+                response.close()
+
+    def _failed(self, leg: Leg, failure: AttemptFailed) -> AttemptFailed:
+        leg.failed(failure)
+        return failure
+
+    async def _judge(self, response: Response, leg: Leg, *, first: bool) -> list[bytes]:
+        """Return what of the body was read to see whether another region shall be asked. Raise AttemptFailed if so."""
+        status, origin = response.status, leg.target.origin
+        if 300 <= status < 400 and self.x.method not in ("GET", "HEAD"):
             raise CallError(
-                f"region {origin.name!r} answered {response.status}, a redirect, which is never followed",
+                f"region {origin.name!r} answered {status}, a redirect, which is never followed",
                 status=502,
                 code="origin_redirect",
             )
-        headers = [pair for pair in end_to_end(response.headers) if pair[0] != b"set-cookie"]
+        error = CallError(f"region {origin.name!r} answered {status}", status=status, code="origin_error")
+        absent = status in _ABSENT and not first
+        failure = AttemptFailed(str(status), error, headers=response.headers, elsewhere=absent)
+        # What single paths answer says little of a region, so a 5xx or a 429 on one is not held against it.
+        if status < 400:
+            leg.answered()
+        elif status < 500 and status != 429:
+            leg.failed(AttemptFailed(str(status), error))
+        if not absent and not ((status == 429 or status >= 500) and self._may_move(failure)):
+            return []
+        gathered: list[bytes] = []
+        size = 0
+        while size <= _ERROR:
+            chunk = await response.read()
+            if chunk is None:
+                failure.body = b"".join(gathered)
+                raise failure
+            gathered.append(chunk)
+            size += len(chunk)
+        return gathered
+
+    async def _pass_on(self, response: Response, origin: Origin, gathered: list[bytes]) -> None:
+        x, runtime, kept = self.x, self.runtime, self.kept
+        if origin.name != self.way.targets[0].origin.name:
+            kept = KeptGet(x, runtime, origin)
+        headers = _passed(response.headers)
         kept.begin(response.status, headers)
         await _forget_deleted(x, response.status, origin, runtime)
-        detail = "this path is relayed as it is" if x.cache == "bypass" else None
-        await x.start(response.status, [*headers, *cache_headers(x, why_not=detail)])
+        await x.start(response.status, [*headers, *self._own_headers()])
         issued = Issued(x, runtime, origin, headers)
         while True:
-            chunk = await response.read()
+            chunk = gathered.pop(0) if gathered else await response.read()
             if chunk is None:
                 break
             issued.feed(chunk)
@@ -111,19 +217,25 @@ async def _relay(x: Exchange, runtime: Runtime, origin: Origin, family: str, kep
             await x.write(chunk, more=True)
         issued.end()
         kept.end(proven=any(name in (b"content-length", b"transfer-encoding") for name, _ in response.headers))
-    except OriginFailure as error:
-        x.error = "origin_cut"
-        if not x.status:
-            raise CallError(f"region {origin.name!r}: {error}", status=502, code="origin_cut") from None
-        return  # the head is out: ending without an end tells the client
-    except asyncio.CancelledError:
-        watch.raise_if_gone()
-        raise
-    finally:
-        watch.end()
-        response.close()
-        x.origin_ms = (time.perf_counter() - started) * 1000
-    await x.write(b"", more=False)
+        await x.write(b"", more=False)
+
+    async def _give_up(self, failure: AttemptFailed, journey: Journey) -> None:
+        """Pass on what the last region answered. Raise CallError where it did not answer."""
+        if not failure.cause.isdigit():
+            raise failure.error
+        headers = _passed(failure.headers)
+        if journey.attempts > 1 and failure.cause[0] == "5":
+            # Every region was tried: a client that tries again by itself would only triple that.
+            headers = [*(pair for pair in headers if pair[0] != b"x-should-retry"), (b"x-should-retry", b"false")]
+        await self.x.start(int(failure.cause), [*headers, *self._own_headers()])
+        await self.x.write(failure.body, more=False)
+
+    def _own_headers(self) -> Headers:
+        return cache_headers(self.x, why_not="this path is relayed as it is" if self.x.cache == "bypass" else None)
+
+
+def _passed(headers: Headers) -> Headers:
+    return [pair for pair in end_to_end(headers) if pair[0] != b"set-cookie"]
 
 
 async def _forget_deleted(x: Exchange, status: int, origin: Origin, runtime: Runtime) -> None:
@@ -160,39 +272,3 @@ class _Watch:
         if self._task is not None:
             self._task.remove_done_callback(self._left)
             self._task.cancel()
-
-
-# How long an upload may pause.
-_PATIENCE_S = 60.0
-
-
-class _Upload:
-    """The client's body as it arrives, bounded."""
-
-    def __init__(self, x: Exchange, limit: int) -> None:
-        self._x = x
-        self._limit = limit
-        self.failure: CallError | None = None
-        length = int(x.headers.get(b"content-length", b"0") or b"0")
-        self.expected = length > 0 or b"transfer-encoding" in x.headers
-        if length > limit:
-            raise self._too_large()
-
-    async def pieces(self) -> AsyncIterator[bytes]:
-        size = 0
-        while True:
-            message = await self._x.within(_PATIENCE_S)
-            if message["type"] == "http.disconnect":
-                raise ClientGone
-            piece: bytes = message.get("body", b"")
-            size += len(piece)
-            if size > self._limit:
-                self.failure = self._too_large()
-                raise self.failure
-            yield piece
-            if not message.get("more_body"):
-                return
-
-    def _too_large(self) -> CallError:
-        hint = "listen.max_upload raises the limit"
-        return CallError(f"the upload is larger than {self._limit} bytes", status=413, code="too_large", hint=hint)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from edgeinf.core.dialects.origin_state import referred
 from edgeinf.core.errors import CallError
@@ -86,10 +87,17 @@ def client_place(x: Exchange, header: str | None, node: Place | None) -> Place |
 
 
 class Journey:
-    """The regions that one call may still go to: the model's own first, then those of its fallback models."""
+    """The regions that one call may still go to: the model's own first, then those of its fallback models.
 
-    def __init__(self, x: Exchange, runtime: Runtime, stages: Sequence[Sequence[Target]]) -> None:
+    ``in_order`` goes by the targets' own priorities, whatever strategy is configured.
+    """
+
+    def __init__(
+        self, x: Exchange, runtime: Runtime, stages: Sequence[Sequence[Target]], *, in_order: bool = False
+    ) -> None:
         routing = runtime.generation.config.routing
+        if in_order:
+            routing = replace(routing, strategy="priority")
         self._x = x
         self._regions = regions = runtime.regions
         self._stages = [list(stage) for stage in stages]
