@@ -28,6 +28,7 @@ DENOMINATORS = {
     "prefix.token_rate": "tokens in found prefixes / input tokens",
     "prefix.request_mean_rate": "mean over requests of blocks found / blocks of the request",
     "prefix.whole_request_rate": "requests whose every block was found / all requests with blocks",
+    "prefix.breaks.places.share": "prompts that part first at the place / long prompts compared",
     "risk.rate": "conflicting pairs / compared pairs, one pair per merged class",
 }
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from edgeinf.analyze.breaks import Breaks
 from edgeinf.analyze.run import Analysis
 
 __all__ = ["assumed", "misses", "no_level", "prefix", "risk", "what_if"]
@@ -86,6 +87,8 @@ def prefix(a: Analysis, absent: dict[str, str]) -> dict[str, Any] | None:
         absent["prefix.observed_cached_tokens"] = "the log does not count cached tokens"
     if all(v.usd_saved is None for v in p.providers):
         absent["prefix.providers.usd_saved"] = "no price is known for the models of the log"
+    if p.breaks is None:
+        absent["prefix.breaks"] = "no prompts in the log"
     return {
         "block_tokens": p.block_tokens,
         "tokens_estimated": p.estimated,
@@ -114,6 +117,41 @@ def prefix(a: Analysis, absent: dict[str, str]) -> dict[str, Any] | None:
                 "note": v.rule.note,
             }
             for v in p.providers
+        ],
+        "breaks": None if p.breaks is None else _breaks(p.breaks),
+    }
+
+
+def _breaks(b: Breaks) -> dict[str, Any]:
+    """Return where prompts part first; ``start`` and ``end`` are a half-open range of characters."""
+    return {
+        "prompts": b.prompts,
+        "compared": b.compared,
+        "sampled": b.sampled,
+        "broken": b.broken,
+        "recoverable_tokens": b.tokens,
+        "places": [
+            {
+                "route": place.route,
+                "template": place.template,
+                "where": place.path,
+                "role": place.role,
+                "kind": place.kind,
+                "cause": place.what,
+                "start": place.start,
+                "end": place.end,
+                "prompts": place.prompts,
+                "share": place.share,
+                "shared_tokens_before": place.shared,
+                "recoverable_tokens": place.tokens,
+                "also": [
+                    {"where": o.path, "kind": o.kind, "cause": o.what, "start": o.start, "end": o.end}
+                    for o in place.also
+                ],
+                "advice": place.advice,
+                "example": {"a": place.a, "b": place.b},
+            }
+            for place in b.places
         ],
     }
 

@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from edgeinf.analyze.breaks import Breaks, breaks
 from edgeinf.analyze.log import Log
 from edgeinf.analyze.simulate import grouped, simulate
 from edgeinf.analyze.stack import FIRST, previous, stack_distances
@@ -76,6 +77,7 @@ class Prefix(msgspec.Struct, frozen=True, kw_only=True):
     observed_token_rate: float | None
     providers: list[Provider]
     just_below: int
+    breaks: Breaks | None
 
 
 def load_rules(path: str | None = None) -> RuleTable:
@@ -136,6 +138,7 @@ def prefix(log: Log, rules: RuleTable, price_of: Any = None, sizes: tuple[int, .
         observed_token_rate=_observed_rate(log, observed),
         providers=[_provider(log, rule, rules.dated, before, rows, starts, price_of) for rule in rules.rules],
         just_below=_just_below(log, rules),
+        breaks=breaks(log, before),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from edgeinf.analyze.breaks import Also, Break, Breaks
 from edgeinf.analyze.document_parts import assumed
 from edgeinf.analyze.run import Analysis
 from edgeinf.analyze.whatif import Side
@@ -12,6 +13,7 @@ __all__ = ["change", "gateways", "headline", "prefix_cache", "risk", "what_if"]
 _SHOWN = 12
 _HEADLINES = 3
 _WORTH_SAYING = 0.001
+_BRIEF = 40
 
 
 def headline(a: Analysis) -> list[Part]:
@@ -191,7 +193,73 @@ def prefix_cache(a: Analysis) -> Section | None:
                 tone="warning",
             )
         )
+    if p.breaks is not None:
+        parts += _first_differences(p.breaks)
     return Section(title="The provider's prefix cache", parts=tuple(parts))
+
+
+def _first_differences(b: Breaks) -> list[Part]:
+    """Return where prompts part first, and what to do about it, the costliest first."""
+    places = [place for place in b.places if place.share >= _WORTH_SAYING][:_SHOWN]
+    how = (
+        f"a sample of {b.compared:,} of {b.prompts:,} long prompts" if b.sampled else f"all {b.compared:,} long prompts"
+    )
+    if not places:
+        return [Text(text=f"Prompts share their start as far as they are the same: seen in {how}.", tone="good")]
+    first = places[0]
+    lead = Text(
+        text=f"{_of(first)} part first at {_where(first)}, {first.what}: {first.advice}. About {first.tokens:,} tokens "
+        "behind it are the same as before and are paid for in full.",
+        tone="warning",
+    )
+    rows: list[tuple[Cell, ...]] = [
+        (
+            place.route or place.template or "",
+            _where(place),
+            place.what + "".join(f"; then {o.what} at {_where(o)}" for o in place.also),
+            place.share,
+            round(place.shared),
+            place.tokens,
+            f"{_brief(place.a)} / {_brief(place.b)}",
+            place.advice,
+        )
+        for place in places
+    ]
+    return [
+        lead,
+        Table(
+            title="the first difference between a prompt and the one most like it before",
+            columns=(
+                Column(title="application"),
+                Column(title="where"),
+                Column(title="what changes"),
+                Column(title="prompts", unit="%"),
+                Column(title="tokens before it"),
+                Column(title="tokens it costs"),
+                Column(title="example"),
+                Column(title="advice"),
+            ),
+            rows=tuple(rows),
+            caption="prompts: share of those compared that part there first; tokens before it: shared, on average; it "
+            f"costs what is the same behind it, in the whole log; from {how}; characters count from 0",
+        ),
+    ]
+
+
+def _brief(text: str) -> str:
+    return text if len(text) <= _BRIEF else text[: _BRIEF - 1] + "…"
+
+
+def _of(place: Break) -> str:
+    name = place.route or place.template
+    return f"{place.share:.1%} of prompts" + (f" ({name})" if name else "")
+
+
+def _where(place: Break | Also) -> str:
+    path = place.path.removeprefix("$.")
+    if place.start is None or place.end is None:
+        return path
+    return f"{path}, characters {place.start}-{max(place.end - 1, place.start)}"
 
 
 def gateways(a: Analysis) -> Table | None:

@@ -26,3 +26,25 @@ def test_reasons_are_left_for_what_is_null(tmp_path: Path) -> None:
     assert absent["levels.loose.risk"] == "no answers in the log"
     assert "prefix" in absent
     assert absent["whatif.before.p50_ms"] == "no latencies in the log"
+
+
+def test_the_place_where_prompts_part_is_a_half_open_range(tmp_path: Path) -> None:
+    rules = " ".join(f"Rule {chr(97 + n % 26)}{chr(97 + n // 26)} holds for every order." for n in range(80))
+    rows = [ask(f"Q {n}?", at=n, system=f"You help. It is now 10:{n:02d}. {rules}") for n in range(20)]
+    absent: dict[str, str] = {}
+    found = prefix(run(write(tmp_path / "log", rows)), absent)
+    assert found is not None
+    place = found["breaks"]["places"][0]
+    assert (place["where"], place["start"], place["end"]) == ("$.messages[0].content", 20, 26)
+    assert rows[0]["request"]["messages"][0]["content"][place["start"] : place["end"]] == "10:00."
+    assert place["recoverable_tokens"] == found["breaks"]["recoverable_tokens"]
+    assert "prefix.breaks" not in absent
+
+
+def test_a_trace_without_text_says_why_it_names_no_place(tmp_path: Path) -> None:
+    line = b'{"timestamp": %d, "input_length": 2048, "output_length": 1, "hash_ids": [0, 1, 2, %d]}\n'
+    absent: dict[str, str] = {}
+    found = prefix(run(write(tmp_path / "log", [line % (n, 9 + n) for n in range(5)])), absent)
+    assert found is not None
+    assert found["breaks"] is None
+    assert absent["prefix.breaks"] == "no prompts in the log"

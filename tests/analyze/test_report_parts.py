@@ -26,3 +26,31 @@ def test_nothing_to_say_is_nothing_shown(tmp_path: Path) -> None:
     found = run(write(tmp_path / "log", [ask("a", at=0), ask("b", at=1)]))
     assert (risk(found), prefix_cache(found), gateways(found)) == (None, None, None)
     assert what_if(found) is not None
+
+
+def long_prompts(path: Path, clock: bool) -> Path:
+    rules = " ".join(f"Rule {chr(97 + n % 26)}{chr(97 + n // 26)} holds for every order." for n in range(80))
+    times = [f"It is now 10:{n:02d}. " if clock else "" for n in range(20)]
+    return write(path, [ask(f"Q {n}?", at=n, system=f"You help. {times[n]}{rules}") for n in range(20)])
+
+
+def test_the_prefix_cache_names_the_first_difference(tmp_path: Path) -> None:
+    section = prefix_cache(run(long_prompts(tmp_path / "log", clock=True)))
+    assert section is not None
+    *_, lead, table = section.parts
+    assert isinstance(lead, Text)
+    assert isinstance(table, Table)
+    where = "messages[0].content, characters 20-25"
+    assert lead.text.startswith(
+        f"95.0% of prompts (You help. It is now) part first at {where}, a clock or date in the system prompt: "
+        "move it to the end, or round it. About "
+    )
+    assert table.rows[0][:4] == ("You help. It is now", where, "a clock or date in the system prompt", 0.95)
+
+
+def test_prompts_that_share_all_they_can_are_said_to(tmp_path: Path) -> None:
+    section = prefix_cache(run(long_prompts(tmp_path / "log", clock=False)))
+    assert section is not None
+    last = section.parts[-1]
+    assert isinstance(last, Text)
+    assert (last.tone, "all 20 long prompts" in last.text) == ("good", True)
