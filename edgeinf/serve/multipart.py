@@ -1,4 +1,4 @@
-"""Watch a multipart upload pass for its ``model`` field, without keeping the files in it.
+"""Watch a multipart upload pass for its ``model`` field and its texts, without keeping the files in it.
 
 Nothing of a part is let through before its head has been read, so a field that is not allowed never reaches the
 origin; RFC 7578 allows any order, and a second ``model`` later in the body counts as much as the first.
@@ -15,7 +15,9 @@ __all__ = ["FieldWatch", "boundary_of"]
 
 _MOST_HEAD = 16 * 1024
 _MOST_VALUE = 1024
+_MOST_TEXT = 64 * 1024
 _NAME = re.compile(rb';\s*name\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))', re.IGNORECASE)
+_FILE = re.compile(rb";\s*filename\*?\s*=", re.IGNORECASE)
 _BOUNDARY = re.compile(rb'boundary\s*=\s*(?:"([^"]{1,70})"|([^\s;"]{1,70}))', re.IGNORECASE)
 
 
@@ -29,16 +31,25 @@ class FieldWatch:
     """Feed it the body's pieces; it returns what may pass on and calls ``seen`` with each value of ``field``.
 
     ``seen`` may raise to stop the upload, and so may ``absent``, called before the last boundary passes where there
-    was no such field. Raise CallError 400 on a body that two readers could read differently.
+    was no such field. ``text`` is called with each other value that is no file and returns what passes instead; bytes
+    that are not UTF-8 are surrogates in it. Raise CallError 400 on a body that two readers could read differently,
+    413 on a value that is longer than what is looked at.
     """
 
     def __init__(
-        self, boundary: bytes, field: bytes, seen: Callable[[str], None], absent: Callable[[], None] | None = None
+        self,
+        boundary: bytes,
+        field: bytes,
+        seen: Callable[[str], None],
+        absent: Callable[[], None] | None = None,
+        text: Callable[[str], str] | None = None,
     ) -> None:
         self._mark = b"\r\n--" + boundary
         self._field = field
         self._seen = seen
         self._absent = absent
+        self._text = text
+        self._swap: tuple[int, int, bytes] | None = None  # what the last step wants in the place of what it read
         self._rest = b"\r\n"  # the first boundary has no line end before it; with one they are all alike
         self._fresh = 2  # how much of the rest is not the client's
         self._state = "preamble"
@@ -52,6 +63,11 @@ class FieldWatch:
             step = self._step(data, at)
             if step is None:
                 break
+            if self._swap is not None:
+                start, end, value = self._swap
+                self._swap = None
+                data = data[:start] + value + data[end:]
+                step = start + len(value)
             at = step
         # In the data of a part or the preamble only what could be the start of a boundary is held back.
         if self._state in ("preamble", "data"):
@@ -80,6 +96,8 @@ class FieldWatch:
             return self._head(data, at)
         if self._state == "value":
             return self._value(data, at)
+        if self._state == "text":
+            return self._said(data, at)
         return None
 
     def _next_mark(self, data: bytes, at: int) -> int | None:
@@ -130,7 +148,10 @@ class FieldWatch:
         ]
         if len(names) > 1 or b"name*" in unfolded.lower():
             raise _bad("a part has more than one name")
-        self._state = "value" if names and names[0].strip().lower() == self._field else "data"
+        if names and names[0].strip().lower() == self._field:
+            self._state = "value"
+        else:
+            self._state = "data" if self._text is None or _FILE.search(unfolded) else "text"
         return end + 2  # the line end before the data may already be a boundary's own
 
     def _value(self, data: bytes, at: int) -> int | None:
@@ -145,6 +166,20 @@ class FieldWatch:
             raise _bad("the model's name is not text") from None
         self.found = True
         self._seen(value.strip())
+        self._state = "mark"
+        return end
+
+    def _said(self, data: bytes, at: int) -> int | None:
+        assert self._text is not None
+        end = self._next_mark(data, at)
+        if (len(data) if end is None else end) - at > _MOST_TEXT + len(self._mark):
+            raise CallError("a field of the form is too long to be looked through", status=413, code="too_large")
+        if end is None:
+            return None
+        value = data[at + 2 : end]
+        passed = self._text(value.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+        if passed != value:
+            self._swap = (at + 2, end, passed)
         self._state = "mark"
         return end
 

@@ -82,3 +82,41 @@ def test_the_end_does_not_pass_where_the_field_is_missing() -> None:
 )
 def test_the_boundary_is_read_as_named(content_type: bytes, boundary: bytes | None) -> None:
     assert boundary_of(content_type) == boundary
+
+
+def texts(pieces: list[bytes]) -> tuple[bytes, list[str]]:
+    """Feed pieces to a watch that doubles each text, and return what passed and what was read."""
+    said: list[str] = []
+
+    def double(text: str) -> str:
+        said.append(text)
+        return 2 * text
+
+    watcher = FieldWatch(b"b", b"model", lambda _: None, text=double)
+    passed = b"".join(watcher.feed(piece) for piece in pieces)
+    watcher.finish()
+    return passed, said
+
+
+FORM = (
+    b'--b\r\nContent-Disposition: form-data; name="f"; filename="x"\r\n\r\nfile\r\n--b\r\n'
+    + PART % b"model"
+    + b"m\r\n--b\r\n"
+    b"X: y\r\n\r\nnameless\r\n--b\r\n" + PART % b"empty" + b"\r\n--b\r\n" + PART % b"p" + b"\xff \r\n-\r\n--b--"
+)
+
+
+@pytest.mark.parametrize("at", [*range(1, len(FORM)), 0])
+def test_every_value_but_files_and_the_field_is_read_and_replaced_at_every_split(at: int) -> None:
+    pieces = [FORM[:at], FORM[at:]] if at else [bytes([byte]) for byte in FORM]
+    passed, said = texts(pieces)
+    assert said == ["nameless", "", "\udcff \r\n-"]
+    assert passed == FORM.replace(b"nameless", b"namelessnameless").replace(b"\xff \r\n-", 2 * b"\xff \r\n-")
+
+
+@pytest.mark.parametrize("step", [1000, 10**6], ids=["in-pieces", "at-once"])
+def test_a_value_too_long_to_be_read_is_refused(step: int) -> None:
+    body = b"--b\r\n" + PART % b"p" + b"x" * 80_000 + b"\r\n--b--"
+    with pytest.raises(CallError) as refused:
+        texts([body[at : at + step] for at in range(0, len(body), step)])
+    assert refused.value.status == 413

@@ -358,7 +358,12 @@ class Clients:
 
 @section
 class Guard:
-    """What is checked before a call goes on."""
+    """What is checked before a call goes on.
+
+    ``deny`` and ``redact`` hold for the texts of prompts, and on paths that are relayed as they are for those of JSON
+    bodies and of forms' fields; files in forms are not looked into. Where a body cannot be read, its event says so.
+    ``max_input_tokens`` is for calls whose tokens can be counted.
+    """
 
     max_input_tokens: t.Count | None = None
     deny: tuple[DenyRule, ...] = ()
@@ -422,7 +427,8 @@ class PromptRule:
 class AnswerRules:
     """What becomes of answers, the same for stream and whole, from the origin and from the cache.
 
-    ``repair_json`` is for whole answers only: a stream has left before it could be repaired.
+    ``repair_json`` is for whole answers only: a stream has left before it could be repaired. Answers on paths that are
+    relayed as they are stay untouched.
     """
 
     strip: tuple[Literal["reasoning"], ...] = ()

@@ -12,7 +12,7 @@ from typing import Any
 from edgeinf.core.errors import CallError
 from edgeinf.core.wire.canonical import JsonObject
 
-__all__ = ["ADDABLE", "add_messages", "map_texts", "question", "texts"]
+__all__ = ["ADDABLE", "add_messages", "map_every_text", "map_texts", "question", "texts"]
 
 _FIELDS = ("system", "instructions", "messages", "input", "prompt", "suffix", "query", "documents", "prediction")
 # Names, ids, kinds and data; ``thinking`` and ``encrypted_content`` are signed, so a change would break them.
@@ -23,6 +23,9 @@ _NO_TEXT = frozenset(
         *("data", "signature", "thinking", "encrypted_content", "encrypted_index", "container"),
     }
 )
+# What choices and data a body of any API has at its top; ids and urls are told by their endings.
+_NO_TEXT_AT_TOP = frozenset({"model", "endpoint", "purpose", "user", "image", "mask", "voice"})
+_NAMING_ENDS = ("_id", "_ids", "_url", "_urls")
 
 ADDABLE = frozenset({"openai-chat", "openai-completions", "openai-responses", "anthropic-messages"})
 """Dialects whose prompts can be added to."""
@@ -37,6 +40,14 @@ def map_texts(body: JsonObject, change: Callable[[str], str]) -> JsonObject:
             if value is not body[field]:
                 changed[field] = value
     return {**body, **changed} if changed else body
+
+
+def map_every_text(body: Any, change: Callable[[str], str]) -> Any:
+    """Return the body of an API that nobody here knows with every text changed; the very same where nothing was."""
+    if not isinstance(body, dict):
+        return _mapped(body, change)
+    fields = {k: v if k in _NO_TEXT_AT_TOP or k.endswith(_NAMING_ENDS) else _mapped(v, change) for k, v in body.items()}
+    return body if all(fields[k] is body[k] for k in body) else fields
 
 
 def texts(body: JsonObject) -> list[str]:

@@ -16,7 +16,7 @@ from edgeinf.serve.guard.deny import DenyPatterns
 from edgeinf.serve.guard.redaction import Redactor
 from edgeinf.serve.limits.estimate import Estimator, input_bound
 
-__all__ = ["GuardRules", "guard_call"]
+__all__ = ["GuardRules", "deny", "guard_call"]
 
 _CLEAN_CHARACTERS = 8 * 2**20
 # Texts of more characters than this are redacted on a thread.
@@ -64,7 +64,7 @@ async def guard_call(x: Exchange, rules: GuardRules, estimator: Estimator) -> No
     if not said:
         return
     if rules.deny:
-        await _deny(x, rules.deny, said)
+        await deny(x, rules.deny, said)
     if rules.redactor is not None:
         if sum(map(len, said)) > _LARGE:
             await asyncio.to_thread(_redact, x, rules.redactor, said)
@@ -74,11 +74,13 @@ async def guard_call(x: Exchange, rules: GuardRules, estimator: Estimator) -> No
         rules.note_clean(said)
 
 
-async def _deny(x: Exchange, patterns: DenyPatterns, said: list[str]) -> None:
+async def deny(x: Exchange, patterns: DenyPatterns, said: list[str]) -> None:
+    """Note which patterns are in the texts. Raise CallError 400 where one of them blocks."""
     found = await patterns.search(said)
     if not found:
         return
-    x.guard = [*(x.guard or ()), *(denied.verdict for denied in found)]
+    known = x.guard or []
+    x.guard = [*known, *(denied.verdict for denied in found if denied.verdict not in known)]
     blocked = next((denied for denied in found if denied.block), None)
     if blocked is not None:
         why = "took too long to check against" if blocked.timed_out else "matches"

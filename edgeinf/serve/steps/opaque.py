@@ -29,7 +29,7 @@ from edgeinf.serve.steps.kept_get import KeptGet
 from edgeinf.serve.steps.leg import Leg
 from edgeinf.serve.steps.limit import limit_call, limit_fetch
 from edgeinf.serve.steps.meet import meet
-from edgeinf.serve.steps.opaque_model import permitted
+from edgeinf.serve.steps.opaque_guard import checked, checks, media_of
 from edgeinf.serve.steps.record import record
 from edgeinf.serve.steps.route import Journey
 from edgeinf.serve.steps.upload import Pieces, Upload, held
@@ -79,11 +79,16 @@ async def relay_opaque(x: Exchange, runtime: Runtime) -> None:
 
 async def _body(x: Exchange, runtime: Runtime, upload: Upload, *, holds: bool) -> bytes | Pieces:
     """Return the client's body: whole where it is small and wanted for asking twice or choosing, else as it comes."""
-    chooses = x.virtual_key is not None and x.virtual_key.models is not None and x.method not in ("GET", "HEAD")
-    if not upload.expected and not chooses:
+    rules = runtime.generation.guard
+    looks = checks(x, rules)
+    if not upload.expected and not looks:
         return b""
-    pieces = permitted(x, upload.pieces(), runtime.generation.config.listen.max_body)
-    names = b"json" in x.headers.get(b"content-type", b"")  # it may name what an account holds
+    pieces, media = upload.pieces(), media_of(x)
+    if looks:
+        pieces = checked(x, pieces, rules, runtime.generation.config.listen.max_body)
+        if not media.startswith(b"multipart/"):  # forms are looked through as they pass
+            return await held(pieces)
+    names = media.endswith(b"json")  # it may name what an account holds
     return await held(pieces) if upload.small and (holds or names) else Pieces([], pieces)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from edgeinf.core.dialects.prompt_text import add_messages, map_texts, question, texts
+from edgeinf.core.dialects.prompt_text import add_messages, map_every_text, map_texts, question, texts
 from edgeinf.core.errors import CallError
 
 BODY: dict[str, Any] = {
@@ -31,6 +31,21 @@ def test_every_text_is_found_and_no_name_id_or_signature() -> None:
     changed = map_texts(BODY, lambda text: "other")
     assert str(changed).count("'other'") == 5
     assert str(changed).count("'text'") == str(BODY).count("'text'") - 5
+
+
+UNKNOWN: dict[str, Any] = {
+    "model": "name", "user": "name", "input_file_id": "name", "file_ids": ["name"], "image_url": "name",
+    "image": "name", "text_1": "text", "data": ["text", {"text": "text", "id": "name"}],
+    "metadata": {"note": "text"}, "n": 1, "x": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", [UNKNOWN, [UNKNOWN["data"]], "text"], ids=["object", "list", "text"])
+def test_every_text_of_an_unknown_body_is_found_and_no_name(body: Any) -> None:
+    assert map_every_text(body, lambda text: text) is body
+    changed = str(map_every_text(body, lambda text: "other"))
+    assert changed.count("other") == str(body).count("'text'") - str(body).count("'text':") + (body == "text")
+    assert changed.count("'name'") == str(body).count("'name'")
 
 
 def test_nothing_changed_is_the_very_same_body_and_nothing_is_changed_in_place() -> None:
