@@ -1,4 +1,4 @@
-"""Where a log's bytes come from: files (plain, gzip, zstd), several of them, or standard input.
+"""Where a log's bytes come from: files (plain, gzip, zstd, Parquet), several of them, or standard input.
 
 What is not a plain file is unpacked once into a temporary file, so that every later step can read any place again.
 """
@@ -16,6 +16,7 @@ from typing import IO
 
 import msgspec
 
+from edgeinf.analyze import parquet
 from edgeinf.core.errors import UsageError
 
 __all__ = ["Chunk", "Sources", "chunks", "expand", "lines_of", "open_sources"]
@@ -81,19 +82,33 @@ def _in_the_clear(name: str, stack: ExitStack, progress: Callable[[int], None] |
             raise UsageError(f"{name} is a directory", hint=f"give its files, for example '{name}/*.jsonl'")
         with open(name, "rb") as file:
             head = file.read(4)
+        if os.path.isfile(name) and head == parquet.MAGIC:
+            return _rows(name, stack)
         if os.path.isfile(name) and not head.startswith(_GZIP) and head != _ZSTD:
             return name
     raw: IO[bytes] = sys.stdin.buffer if name == "-" else stack.enter_context(open(name, "rb"))  # noqa: SIM115
-    place = tempfile.NamedTemporaryFile(prefix="edgeinf-", suffix=".log", delete=False)  # noqa: SIM115
-    stack.callback(Path(place.name).unlink, missing_ok=True)
     done = 0
-    with place:
+    with _temporary(stack) as place:
         for block in _unpacked(raw):
             place.write(block)
             done += len(block)
             if progress is not None:
                 progress(done)
+    with open(place.name, "rb") as file:
+        return _rows(place.name, stack) if file.read(4) == parquet.MAGIC else place.name
+
+
+def _rows(path: str, stack: ExitStack) -> str:
+    """Return a temporary file of JSON lines in the place of a Parquet file."""
+    with _temporary(stack) as place:
+        parquet.to_json_lines(path, place.name)
     return place.name
+
+
+def _temporary(stack: ExitStack) -> IO[bytes]:
+    place = tempfile.NamedTemporaryFile(prefix="edgeinf-", suffix=".log", delete=False)  # noqa: SIM115
+    stack.callback(Path(place.name).unlink, missing_ok=True)
+    return place
 
 
 def _unpacked(raw: IO[bytes]) -> Iterator[bytes]:

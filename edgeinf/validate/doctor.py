@@ -73,8 +73,11 @@ def _packages() -> Check:
     return Check(name="packages", outcome="ok", found="all that is needed is installed")
 
 
+_EXTRAS = {"redis": "redis", "otel": "opentelemetry.sdk", "vectors": "sqlite_vec", "parquet": "duckdb"}
+
+
 def _extras() -> Iterator[Check]:
-    for extra, module in (("redis", "redis"), ("otel", "opentelemetry.sdk"), ("vectors", "sqlite_vec")):
+    for extra, module in _EXTRAS.items():
         try:
             there = importlib.util.find_spec(module) is not None
         except ModuleNotFoundError:

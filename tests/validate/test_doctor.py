@@ -67,6 +67,6 @@ def test_a_missing_config_that_is_named_fails(tmp_path: Path) -> None:
     assert [check.outcome for check in checks if check.name == "config"] == ["fail"]
 
 
-@pytest.mark.parametrize("extra", ["redis", "otel", "vectors"])
+@pytest.mark.parametrize("extra", ["redis", "otel", "vectors", "parquet"])
 def test_extras_are_listed(extra: str, tmp_path: Path) -> None:
     assert found(tmp_path, None)[f"extra {extra}"].outcome == "ok"
