@@ -9,9 +9,12 @@ from edgeinf.analyze.record import Damaged
 
 __all__ = ["rows"]
 
+_LONGEST_CELL = 2**31 - 1  # a cell may hold a whole prompt
+
 
 def rows(paths: Sequence[str]) -> Iterator[dict[str, str] | Damaged]:
     """Yield every row of the files by column name; cells that are missing are empty."""
+    csv.field_size_limit(_LONGEST_CELL)
     for path in paths:
         with open(path, encoding="utf-8-sig", errors="replace", newline="") as file:
             reader = csv.DictReader(file, restval="")
