@@ -47,6 +47,8 @@ class Generation:
         self.number = next(_numbers)
         self.origins = tuple(make_origin(region) for region in config.regions)
         self.place = place_of(config.routing.location)  # where this node stands, for clients that do not say
+        located = config.routing.client_location_header
+        self.place_header = None if located is None else located.lower().encode()
         self.models = ModelMap(config.models, self.origins)
         self.bearers = Bearers(config.auth.keys) if config.auth is not None and config.auth.keys else None
         self.terms = Terms(config.limits) if config.limits else None

@@ -10,6 +10,7 @@ from edgeinf.core.key import hash_id, key_space
 from edgeinf.serve.exchange import Exchange
 from edgeinf.serve.observe.bodies import with_bodies
 from edgeinf.serve.runtime import Runtime
+from edgeinf.serve.steps.place import place_name
 
 __all__ = ["make_event", "record"]
 
@@ -18,7 +19,7 @@ def record(x: Exchange, runtime: Runtime) -> Event:
     """Queue the request's event, for the log and for the figures, and return it."""
     if runtime.tracer is not None:
         runtime.tracer.of(x)
-    event = make_event(x, runtime.secret)
+    event = make_event(x, runtime.secret, place_name(x, runtime.generation))
     runtime.events.put(event if x.captured is None else with_bodies(event, x))
     runtime.observer.note(event, x.call, len(x.raw), x.saved_ms)
     if runtime.tracer is not None:
@@ -26,7 +27,7 @@ def record(x: Exchange, runtime: Runtime) -> Event:
     return event
 
 
-def make_event(x: Exchange, secret: bytes) -> Event:
+def make_event(x: Exchange, secret: bytes, place: str | None = None) -> Event:
     """Return the event of a finished request."""
     now = time.perf_counter()
     total_ms = (now - x.started) * 1000
@@ -45,6 +46,7 @@ def make_event(x: Exchange, secret: bytes) -> Event:
         user=hash_id(call.user, secret) if call is not None and call.user else None,
         session=x.header(b"x-edgeinf-session"),
         route=x.header(b"x-edgeinf-route"),
+        client_place=place,
         stream=call.stream if call is not None else False,
         cache=x.cache,
         tier=x.tier,

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 from edgeinf.core.dialects.origin_state import referred
 from edgeinf.core.errors import CallError
-from edgeinf.core.places import Place, find_place
 from edgeinf.serve.exchange import Exchange
 from edgeinf.serve.origin.health import CLOSED
 from edgeinf.serve.origin.model_map import Target
@@ -18,10 +17,11 @@ from edgeinf.serve.origin.retry import backoff_s, retryable
 from edgeinf.serve.runtime import Runtime
 from edgeinf.serve.steps.failing import AttemptFailed
 from edgeinf.serve.steps.leg import Leg
+from edgeinf.serve.steps.place import client_place
 
 Stages = tuple[tuple[Target, ...], ...]
 
-__all__ = ["Journey", "client_place", "route"]
+__all__ = ["Journey", "route"]
 
 # Calls that do something at the origin are not sent twice on a mere suspicion.
 _HEDGED_REASONS = frozenset({None, "temperature", "url-inputs", "no-user"})
@@ -69,23 +69,6 @@ def _issuers_first(stage: list[Target], regions: set[str]) -> tuple[list[Target]
     return [t for t in stage if t.origin.name in regions], [t for t in stage if t.origin.name not in regions]
 
 
-def client_place(x: Exchange, header: str | None, node: Place | None) -> Place | None:
-    """Return where the client is: a cloud region's name or ``lat,lon`` in the header, else the node's own place."""
-    value = x.header(header.lower().encode()) if header else None
-    if value is None:
-        return node
-    try:
-        return find_place(value)
-    except ValueError:
-        pass
-    lat, _, lon = value.partition(",")
-    try:
-        place = Place(name="", lat=float(lat), lon=float(lon))
-    except ValueError:
-        return node
-    return place if abs(place.lat) <= 90 and abs(place.lon) <= 180 else node
-
-
 class Journey:
     """The regions that one call may still go to: the model's own first, then those of its fallback models.
 
@@ -109,7 +92,7 @@ class Journey:
             stream=x.call is not None and x.call.stream,
             routing=routing,
             credential=x.credential,
-            place=client_place(x, routing.client_location_header, runtime.generation.place),
+            place=client_place(x, runtime.generation),
         )
         now = regions.clock.monotonic()
         regions.retries.share = routing.failover.retry_budget
