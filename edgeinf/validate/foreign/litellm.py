@@ -93,7 +93,8 @@ def _entries(tree: Mapping[str, Any]) -> Iterator[Note]:
             continue
         for key in entry:
             if key not in ENTRY:
-                label = f"{key} belongs under litellm_params" if key in PARAMS else _meant(key, ENTRY)
+                home = "litellm_params" if key in PARAMS else "model_info" if key == "access_groups" else None
+                label = f"{key} belongs under {home}" if home else _meant(key, ENTRY)
                 yield Note(
                     "L105", (*path, key), f'the key "{key}" beside model_name is ignored', label=label, at_key=True
                 )

@@ -55,6 +55,44 @@ def test_what_their_users_report_is_found_where_it_is(old: str, new: str, code: 
     assert len(found) <= 2
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "code", "label"),
+    [
+        ("    model_info: {mode: chat}", "    access_groups: [beta]", "L105", "access_groups belongs under model_info"),
+        ("drop_params: true", "model_group_alias: {}", "L102", "model_group_alias belongs under router_settings"),
+        ("drop_params: true", "service_callbacks: [otel]", "L102", 'did you mean "service_callback"?'),
+        ("drop_params: true", "public_routes: [/x]", "L102", "public_routes belongs under general_settings"),
+        ("least-busy", "least-busy, health_check_interval: 9", "L102",
+         "health_check_interval belongs under general_settings"),
+        ("least-busy", "least-busy, enable_pre_call_check: true", "L102", 'did you mean "enable_pre_call_checks"?'),
+        ("environment_variables", "default_team_settings", "L101",
+         "default_team_settings belongs under litellm_settings"),
+    ],
+    ids=["access groups", "an alias", "a plural", "public routes", "health", "as their table has it", "teams"],
+)  # fmt: skip
+def test_where_a_key_belongs_is_said(old: str, new: str, code: str, label: str, tmp_path: Path) -> None:
+    report = examined(CLEAN.replace(old, new, 1), tmp_path, kind="litellm")
+    assert [(d.code, d.label) for d in report.diagnostics if d.code == code] == [(code, label)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("    model_info: {mode: chat}", "    rpm: 60\n    tpm: 100000"),
+        ("least-busy", "provider-budget-routing"),
+        ("least-busy", "lar1"),
+        ("drop_params: true", "max_user_budget: 5, default_soft_budget: 1, service_callback: [otel]"),
+        ("least-busy", "least-busy, redis_db: 1, ttft_timeout: 5, routing_groups: []"),
+        ("environment_variables: {X: y}", "policies: {}\npolicy_attachments: []\ndefault_vertex_config: {}"),
+        ("{master_key: os.environ/KEY_SHA256}", "{master_key: os.environ/KEY_SHA256, database_socket_timeout: 5}"),
+    ],
+    ids=["rates beside the name", "by budget", "lar1", "settings", "router", "top", "general"],
+)
+def test_what_they_read_is_no_finding(old: str, new: str, tmp_path: Path) -> None:
+    assert old in CLEAN
+    assert codes(examined(CLEAN.replace(old, new, 1), tmp_path, kind="litellm")) == []
+
+
 def test_yaml_itself_is_checked_as_ours_is(tmp_path: Path) -> None:
     text = "model_list: []\nmodel_list: []\ngeneral_settings: {master_key: os.environ/A_KEY}\n"
     assert codes(examined(text, tmp_path)) == ["L103", "E003"]
