@@ -27,6 +27,9 @@ T = TypeVar("T")
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
 
+# Entries that lead from an id to an answer or to the account that issued it.
+_NO_ANSWERS = frozenset({"answer-id", "issued"})
+
 _Config = Annotated[Path | None, typer.Option("--config", help="config file; its cache.disk and listen are meant")]
 _Json = Annotated[bool, typer.Option("--json", help="one JSON document on stdout")]
 
@@ -233,8 +236,7 @@ def _with_disk(config: Config, work: Callable[[DiskTier], Coroutine[Any, Any, T]
 
 async def _entries(disk: DiskTier) -> list[tuple[bytes, Entry]]:
     found = [(find, await _entry(disk, find)) for find in await disk.scan()]
-    # What leads from a stored response's id to its entry is no answer.
-    return [(find, entry) for find, entry in found if entry is not None and entry.dialect != "answer-id"]
+    return [(find, entry) for find, entry in found if entry is not None and entry.dialect not in _NO_ANSWERS]
 
 
 async def _entry(disk: DiskTier, find: bytes) -> Entry | None:

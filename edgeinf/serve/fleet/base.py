@@ -22,6 +22,10 @@ class Peers(Protocol):
         """Have all others, on this host and elsewhere, forget answers; return how many they say they had."""
         ...
 
+    def issued(self, digests: list[bytes], region: str, account: str) -> None:
+        """Tell the other processes of this host who issued the names with these digests; returns at once."""
+        ...
+
 
 class SharedFlights(Protocol):
     """One fetch for equal questions, over processes."""
@@ -46,3 +50,5 @@ class Alone:
 
     async def purge(self, purge: Purge) -> int:
         return 0
+
+    def issued(self, digests: list[bytes], region: str, account: str) -> None: ...

@@ -65,6 +65,7 @@ class Hub:
             "unfollow": self._unfollow,
             "snapshots": self._snapshots,
             "purge": self._purge,
+            "issued": self._issued,
         }
 
     def add(self, link: Link) -> None:
@@ -162,6 +163,11 @@ class Hub:
 
     async def _purge(self, link: Link, body: msgspec.Raw) -> int:
         return sum(await self._ask_others(link, "purge", body, int, timeout_s=30.0))
+
+    def _issued(self, link: Link, body: msgspec.Raw) -> None:
+        for other in self.links:
+            if other is not link:
+                other.tell("issued", body)
 
     async def _ask_others(self, link: Link, name: str, body: Any, kind: type[Any], *, timeout_s: float) -> list[Any]:
         others = [other for other in self.links if other is not link]

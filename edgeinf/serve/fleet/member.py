@@ -71,6 +71,7 @@ class Member:
         return {
             "snapshot": self._snapshot,
             "purge": self._purge,
+            "issued": self._issued,
             "follow": self._follow,
             "unfollow": self._unfollow,
             "part": self._part,
@@ -92,6 +93,14 @@ class Member:
             return await self._link.ask("purge", purge, int, timeout_s=60.0)
         except LinkDown:
             return 0
+
+    def issued(self, digests: list[bytes], region: str, account: str) -> None:
+        """Tell the other workers who issued names."""
+        self._link.tell("issued", (digests, region, account))
+
+    def _issued(self, link: Link, body: msgspec.Raw) -> None:
+        digests, region, account = msgspec.msgpack.decode(body, type=tuple[list[bytes], str, str])
+        self._runtime.accounts.note(digests, region, account)
 
     async def _snapshot(self, link: Link, body: msgspec.Raw) -> bytes:
         rows, slots = msgspec.msgpack.decode(body, type=tuple[bool, bool])

@@ -54,6 +54,10 @@ class RedisPurges:
         await self._tell()
         return count
 
+    def issued(self, digests: list[bytes], region: str, account: str) -> None:
+        """Tell this host's processes; other nodes find it in the shared tier."""
+        self._nearer.issued(digests, region, account)
+
     async def keep(self) -> None:
         """Read what other nodes tell, and tell what could not be told, for ever."""
         try:

@@ -6,7 +6,7 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Iterable
 
-__all__ = ["Accounts"]
+__all__ = ["Accounts", "name_digest"]
 
 _MAX_KNOWN = 50_000
 
@@ -21,25 +21,34 @@ class Accounts:
     def __len__(self) -> int:
         return len(self._known)
 
-    def remember(self, names: Iterable[str], region: str, account: str) -> None:
-        """Take note of who issued names."""
-        for name in names:
-            digest = _digest(name)
-            self._known[digest] = (region, account)
+    def remember(self, names: Iterable[str], region: str, account: str) -> list[bytes]:
+        """Take note of who issued names; return the digests of those that this is news of."""
+        return self.note(map(name_digest, names), region, account)
+
+    def note(self, digests: Iterable[bytes], region: str, account: str) -> list[bytes]:
+        """Take note of who issued the names with these digests; return those that this is news of."""
+        issuer, news = (region, account), []
+        for digest in digests:
+            if self._known.get(digest) != issuer:
+                news.append(digest)
+            self._known[digest] = issuer
             self._known.move_to_end(digest)
         while len(self._known) > self._max_known:
             self._known.popitem(last=False)
+        return news
 
     def issuers(self, names: Iterable[str]) -> list[tuple[str, str]]:
         """Return the (region, account) pairs that issued these names, as far as is known."""
         found: dict[tuple[str, str], None] = {}
         for name in names:
-            issuer = self._known.get(_digest(name))
+            digest = name_digest(name)
+            issuer = self._known.get(digest)
             if issuer is not None:
-                self._known.move_to_end(_digest(name))
+                self._known.move_to_end(digest)
                 found[issuer] = None
         return list(found)
 
 
-def _digest(name: str) -> bytes:
+def name_digest(name: str) -> bytes:
+    """Return what is kept of a name."""
     return hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=12).digest()

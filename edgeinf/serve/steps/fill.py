@@ -16,6 +16,7 @@ from edgeinf.serve.runtime import Runtime
 from edgeinf.serve.steps import pinned
 from edgeinf.serve.steps.attempt import Try, run
 from edgeinf.serve.steps.failing import AttemptFailed
+from edgeinf.serve.steps.issuers import note_issued
 from edgeinf.serve.steps.leg import Leg
 from edgeinf.serve.steps.relay import Recording
 from edgeinf.serve.steps.route import Journey, route
@@ -54,7 +55,7 @@ async def fill(x: Exchange, flight: Flight, runtime: Runtime, find: bytes) -> No
 
 
 async def _fill(x: Exchange, flight: Flight, runtime: Runtime) -> None:
-    journey = route(x, runtime)
+    journey = await route(x, runtime)
     failure: AttemptFailed | None = None
     while True:
         try:
@@ -103,8 +104,7 @@ def _remember_issued(x: Exchange, leg: Leg, recording: Recording, runtime: Runti
     kept_there = x.call.dialect == "openai-responses" or x.call.body.get("store") is True
     names = issued(recording.body, every_id=kept_there)
     if names:
-        origin = leg.target.origin
-        runtime.accounts.remember(names, origin.name, origin.account(x.credential))
+        note_issued(x, names, leg.target.origin, runtime)
 
 
 def _fail(flight: Flight, failure: AttemptFailed, journey: Journey) -> None:

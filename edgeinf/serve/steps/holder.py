@@ -27,6 +27,7 @@ from edgeinf.serve.origin.model_map import Target
 from edgeinf.serve.origin.region import Origin
 from edgeinf.serve.runtime import Runtime
 from edgeinf.serve.steps.account import holds_account
+from edgeinf.serve.steps.issuers import find_issuers, note_issued
 
 __all__ = ["Issued", "Way", "way"]
 
@@ -49,7 +50,7 @@ class Way(msgspec.Struct, kw_only=True):
     harmless: bool
 
 
-def way(x: Exchange, runtime: Runtime, family: str, origins: Sequence[Origin], body: bytes = b"") -> Way:
+async def way(x: Exchange, runtime: Runtime, family: str, origins: Sequence[Origin], body: bytes = b"") -> Way:
     """Return where a request may go. ``body`` is what of it is known."""
     gets = x.method in ("GET", "HEAD")
     computes = x.method == "POST" and not holds_account(x.method, x.path)
@@ -57,7 +58,7 @@ def way(x: Exchange, runtime: Runtime, family: str, origins: Sequence[Origin], b
     collection, *segments = [part for part in x.path.split("/")[2:] if part] or [""]
     document = _document(body) if b"json" in x.headers.get(b"content-type", b"") else None
     names = [*segments, *referred(body, document)]
-    issuers = runtime.accounts.issuers(names) if len(origins) > 1 else []
+    issuers = await find_issuers(x, names, runtime) if len(origins) > 1 else []
     bound = None
     if issuers:
         bound = issuers[-1][1]
@@ -119,4 +120,7 @@ class Issued:
     def end(self) -> None:
         """Remember whose the ids are."""
         names = issued(b"".join(self._parts), every_id=True)
-        self._runtime.accounts.remember(names, self._origin.name, self._origin.account(self._x.credential))
+        if self._x.method in ("GET", "HEAD"):  # whoever issued them has told the others
+            self._runtime.accounts.remember(names, self._origin.name, self._origin.account(self._x.credential))
+        else:
+            note_issued(self._x, names, self._origin, self._runtime)

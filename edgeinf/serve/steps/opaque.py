@@ -55,7 +55,7 @@ async def relay_opaque(x: Exchange, runtime: Runtime) -> None:
         origins = runtime.generation.origins_for(family, "") or list(runtime.generation.origins)
         if not origins:
             raise CallError(f"no region serves {family!r}", status=404, code="no_region")
-        ways = way(x, runtime, family, origins)
+        ways = await way(x, runtime, family, origins)
         kept = KeptGet(x, runtime, ways.targets[0].origin)
         if await kept.answer():
             return
@@ -65,7 +65,7 @@ async def relay_opaque(x: Exchange, runtime: Runtime) -> None:
         upload = Upload(x, runtime.generation.config.listen.max_upload)
         body = await _body(x, runtime, upload, holds=ways.harmless)
         if body and isinstance(body, bytes):
-            ways = way(x, runtime, family, origins, body)
+            ways = await way(x, runtime, family, origins, body)
         await _Relay(x, runtime, family, ways, upload, body, kept).run()
     except CallError as error:
         await send_error(x, error, runtime)

@@ -16,6 +16,7 @@ from edgeinf.serve.origin.regions import Ask, Full, Picked, Refused
 from edgeinf.serve.origin.retry import backoff_s, retryable
 from edgeinf.serve.runtime import Runtime
 from edgeinf.serve.steps.failing import AttemptFailed
+from edgeinf.serve.steps.issuers import find_issuers
 from edgeinf.serve.steps.leg import Leg
 from edgeinf.serve.steps.place import client_place
 
@@ -27,7 +28,7 @@ __all__ = ["Journey", "route"]
 _HEDGED_REASONS = frozenset({None, "temperature", "url-inputs", "no-user"})
 
 
-def route(x: Exchange, runtime: Runtime) -> Journey:
+async def route(x: Exchange, runtime: Runtime) -> Journey:
     """Return the journey of a call. Raise CallError 404 where no region serves it."""
     assert x.dialect is not None
     assert x.call is not None
@@ -40,13 +41,13 @@ def route(x: Exchange, runtime: Runtime) -> Journey:
             code="no_region",
             hint="add it to a region's serves, or to the model's regions",
         )
-    return Journey(x, runtime, _bound(x, runtime, stages))
+    return Journey(x, runtime, await _bound(x, runtime, stages))
 
 
-def _bound(x: Exchange, runtime: Runtime, stages: Stages) -> Stages:
+async def _bound(x: Exchange, runtime: Runtime, stages: Stages) -> Stages:
     """Keep a call that refers to what an account holds to that account, its issuing region first.
 
-    What nobody here is known to have issued goes to the first account, and stays there.
+    What nobody is known to have issued goes to the first account, and stays there.
     """
     assert x.call is not None
     first = stages[0][0].origin.account(x.credential)
@@ -55,7 +56,7 @@ def _bound(x: Exchange, runtime: Runtime, stages: Stages) -> Stages:
     names = referred(x.raw, x.call.body)
     if not names:
         return stages
-    issuers = runtime.accounts.issuers(names)
+    issuers = await find_issuers(x, names, runtime)
     account = issuers[-1][1] if issuers else first
     regions = {region for region, _ in issuers}
     kept = [[t for t in stage if t.origin.account(x.credential) == account] for stage in stages]

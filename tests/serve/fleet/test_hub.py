@@ -6,6 +6,7 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator
 
+import msgspec
 import pytest
 
 from edgeinf.core.clock import SystemClock
@@ -23,12 +24,19 @@ class Host:
         self.hub = Hub(LocalLimiter(SystemClock()))
         self.ends: list[Link] = []
         self.followed: list[bytes] = []
+        self.issued: list[tuple[int, object]] = []
 
     async def worker(self) -> Link:
         ours, theirs = socket.socketpair()
         ours_link = await connect(ours, self.hub.handlers(), on_lost=self.hub.lost)
         self.hub.add(ours_link)
-        end = await connect(theirs, {"follow": lambda _, body: self.followed.append(bytes(body)), "lost": _ignore})
+        number = len(self.hub.links)
+
+        def issued(link: Link, body: msgspec.Raw) -> None:
+            self.issued.append((number, msgspec.msgpack.decode(body)))
+
+        follow = lambda _, body: self.followed.append(bytes(body))  # noqa: E731 - one use, below
+        end = await connect(theirs, {"follow": follow, "lost": _ignore, "issued": issued})
         self.ends += [ours_link, end]
         return end
 
@@ -113,3 +121,13 @@ async def test_the_lead_of_a_worker_that_dies_passes_on(host: Host) -> None:
     async with asyncio.timeout(10):
         while not (await two.ask("join", (b"k", True), Joined)).leads:  # noqa: ASYNC110 - a state of another process
             await asyncio.sleep(0.01)
+
+
+async def test_who_issued_names_is_told_to_all_others(host: Host) -> None:
+    workers = [await host.worker() for _ in range(3)]
+    workers[1].tell("issued", ([b"digest"], "region", "account"))
+    async with asyncio.timeout(10):
+        while len(host.issued) < 2:  # noqa: ASYNC110 - a state of another process
+            await asyncio.sleep(0.01)
+    told = [[b"digest"], "region", "account"]
+    assert sorted(host.issued) == [(1, told), (3, told)]

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from edgeinf.serve.origin.accounts import Accounts
+from edgeinf.serve.origin.accounts import Accounts, name_digest
 
 
 def test_what_was_issued_is_found_and_nothing_else():
@@ -27,3 +27,11 @@ def test_names_themselves_are_not_kept():
     accounts = Accounts()
     accounts.remember(["a secret of the account"], "a", "x")
     assert b"secret" not in b"".join(accounts._known)
+
+
+def test_only_what_is_news_is_said_to_be():
+    accounts = Accounts()
+    assert accounts.remember(["a", "b"], "r", "x") == [name_digest("a"), name_digest("b")]
+    assert accounts.remember(["a", "c"], "r", "x") == [name_digest("c")]
+    assert accounts.note([name_digest("a")], "r", "y") == [name_digest("a")]
+    assert accounts.issuers(["a"]) == [("r", "y")]
