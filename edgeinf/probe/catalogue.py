@@ -25,10 +25,11 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Catalogue(msgspec.Struct, frozen=True, kw_only=True):
-    """One list, with the month it was written down."""
+    """One list, with the month and the vendor's pages that it was checked against."""
 
     dated: str
     about: str
+    source: str
     targets: tuple[Entry, ...]
 
 

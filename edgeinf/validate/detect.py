@@ -30,7 +30,7 @@ PROVIDERS = (
     ),
     Provider(name="groq", variables=("GROQ_API_KEY",), url="https://api.groq.com/openai/v1"),
     Provider(name="mistral", variables=("MISTRAL_API_KEY",), url="https://api.mistral.ai/v1"),
-    Provider(name="together", variables=("TOGETHER_API_KEY", "TOGETHERAI_API_KEY"), url="https://api.together.xyz/v1"),
+    Provider(name="together", variables=("TOGETHER_API_KEY", "TOGETHERAI_API_KEY"), url="https://api.together.ai/v1"),
     Provider(name="deepseek", variables=("DEEPSEEK_API_KEY",), url="https://api.deepseek.com/v1"),
     Provider(name="openrouter", variables=("OPENROUTER_API_KEY",), url="https://openrouter.ai/api/v1"),
     Provider(name="fireworks", variables=("FIREWORKS_API_KEY",), url="https://api.fireworks.ai/inference/v1"),

@@ -12,6 +12,7 @@ from edgeinf.probe.catalogue import NAMES, expand, read_catalogue
 def test_every_list_is_dated_and_names_https_hosts_at_known_places(name):
     catalogue = read_catalogue(name)
     assert re.fullmatch(r"20\d\d-\d\d", catalogue.dated)
+    assert catalogue.source.startswith("https://")
     assert len({e.name for e in catalogue.targets}) == len(catalogue.targets) > 5
     for entry in catalogue.targets:
         assert parse_url(entry.url).secure
@@ -21,6 +22,20 @@ def test_every_list_is_dated_and_names_https_hosts_at_known_places(name):
 def test_a_pattern_picks_from_a_list():
     assert {e.name for e in expand("aws:sa-*")} == {"aws:sa-east-1"}
     assert len(expand("gcp")) > 30
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        ("aws", "https://dynamodb.{}.amazonaws.com/"),
+        ("bedrock", "https://bedrock-runtime.{}.amazonaws.com/"),
+        ("azure", "https://{}.api.cognitive.microsoft.com/"),
+        ("gcp", "https://{}-aiplatform.googleapis.com/"),
+    ],
+)
+def test_every_region_of_a_cloud_has_the_form_that_its_vendor_gives(name, form):
+    for entry in read_catalogue(name).targets:
+        assert (entry.url, entry.location) == (form.format(entry.name), entry.name)
 
 
 def test_an_api_is_known_by_its_name():
