@@ -6,6 +6,7 @@ target is missed. Parsing the JSON is shown apart: a proxy does it anyway.
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 import timeit
@@ -51,10 +52,10 @@ _DOCUMENT = (
 )
 
 
-def chat(document: int = 0) -> bytes:
-    """Return a chat body, with a document of so many paragraphs in its system prompt."""
-    messages = [{"role": "system", "content": _SYSTEM + "\n\n" + _DOCUMENT * document}]
-    messages += [{"role": role, "content": text} for role, text in _TURNS]
+def chat(document: int = 0, asker: str = "Ann") -> bytes:
+    """Return a chat body, with a document of so many paragraphs in its system prompt; no text is another asker's."""
+    messages = [{"role": "system", "content": f"{_SYSTEM}The customer is {asker}.\n\n{_DOCUMENT * document}"}]
+    messages += [{"role": role, "content": f"{text} - {asker}"} for role, text in _TURNS]
     body = {"model": "gpt-4o-mini", "temperature": 0.2, "max_tokens": 300, "messages": messages}
     return json.dumps(body, ensure_ascii=False).encode()
 
@@ -64,35 +65,38 @@ class Case(msgspec.Struct):
 
     name: str
     level: str
-    body: bytes
+    bodies: list[bytes]
     most_us: float
 
 
+_ASKERS = ("Ann", "Bea", "Cem", "Dov", "Eli", "Fay", "Gus")  # so that what is remembered of a text helps nobody
+_SMALL = [chat(0, asker) for asker in _ASKERS]
+_LARGE = [chat(160, asker) for asker in _ASKERS]
 CASES = [
-    Case("1.5 KB", "exact", chat(), 25),
-    Case("1.5 KB", "safe", chat(), 25),
-    Case("1.5 KB", "masked", chat(), 60),
-    Case("50 KB", "safe", chat(160), 500),
-    # rules that may change meaning look at every word; what matters is that it grows in proportion
-    Case("50 KB", "masked", chat(160), 2500),
+    Case("1.5 KB", "exact", _SMALL, 25),
+    Case("1.5 KB", "safe", _SMALL, 25),
+    Case("1.5 KB", "loose", _SMALL, 60),
+    Case("1.5 KB", "masked", _SMALL, 60),
+    *(Case("50 KB", name, _LARGE, 500) for name in ("exact", "safe", "loose", "masked")),
 ]
 
 
 def fastest_us(case: Case) -> tuple[float, float]:
     """Return the microseconds to normalise and key a body, and to parse it."""
     dialect, at, scope = by_name("openai-chat"), level(case.level), Scope("key", "acme")
-    parsed = parse_object(case.body)
+    parsed = itertools.cycle(map(parse_object, case.bodies)).__next__
+    raw = itertools.cycle(case.bodies).__next__
     number = max(1, int(500 / case.most_us))  # windows of half a millisecond: some pass undisturbed on a busy machine
 
     def key() -> None:
-        call = dialect.read("/v1/chat/completions", "", parsed)
+        call = dialect.read("/v1/chat/completions", "", parsed())
         for form in canonical_forms(call, dialect, at):
             make_key(form, scope)
 
     def fastest(what: object) -> float:
         return min(timeit.repeat(what, number=number, repeat=1000)) / number * 1e6  # type: ignore[arg-type]
 
-    return fastest(key), fastest(lambda: parse_object(case.body))
+    return fastest(key), fastest(lambda: parse_object(raw()))
 
 
 def main() -> int:
@@ -102,7 +106,7 @@ def main() -> int:
         took, parsing = fastest_us(case)
         verdict = "ok" if took <= case.most_us else "MISSED"
         missed += took > case.most_us
-        what = f"{case.name:>7} ({len(case.body):>6} bytes) {case.level:<7}"
+        what = f"{case.name:>7} ({len(case.bodies[0]):>6} bytes) {case.level:<7}"
         print(f"{what} {took:7.1f} us of {case.most_us:.0f}  {verdict}   (parsing: {parsing:.1f} us)")
     return int(missed > 0)
 

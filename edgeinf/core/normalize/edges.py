@@ -24,4 +24,4 @@ def trim_start(text: str) -> str:
 
 def trim_end(text: str) -> str:
     """Drop trailing white space."""
-    return text.rstrip(_WHITE) if text.strip(_WHITE) else text
+    return text.rstrip(_WHITE) or text

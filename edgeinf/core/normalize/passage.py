@@ -10,8 +10,14 @@ from edgeinf.core.normalize.folding import INVISIBLE, JOINERS, VIEW, holder
 
 __all__ = ["Passage"]
 
+_APOSTROPHE = "’"
 # What a round replaces may be part of something that the next round finds; an apostrophe is part of nothing.
-_unsettling = holder([point for point in {*VIEW, *map(ord, INVISIBLE + JOINERS)} if chr(point) != "’"])
+_unsettling = holder([point for point in {*VIEW, *map(ord, INVISIBLE + JOINERS)} if chr(point) != _APOSTROPHE])
+
+
+def _settled(text: str) -> bool:
+    """Return whether one round is enough for a text whose form is ASCII."""
+    return text.isascii() or text.replace(_APOSTROPHE, "").isascii() or not _unsettling(text)
 
 
 class Passage(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,7 +37,7 @@ class Passage(msgspec.Struct, frozen=True, kw_only=True):
         done = self._once(text, first, last, fence)
         if not self.rounds:
             return done
-        if done.isascii() and not fences.may_hold(done) and (text.isascii() or not _unsettling(text)):
+        if done.isascii() and not fences.may_hold(done) and _settled(text):
             return done
         for _ in range(self.rounds):
             before, done = done, self._once(done, first, last, fence)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from edgeinf.core.normalize.base import Rule
+from edgeinf.core.normalize.shape import shape_of
 
 __all__ = ["MASK", "RULE"]
 
@@ -26,25 +27,39 @@ _PREFIXED = re.compile(
     rf"(?<![a-z0-9/\\_.-]){_NAMES}[-_](?=[a-z_-]*\d)[a-z0-9_-]{{5,}}[a-z0-9](?![\w/\\])", re.IGNORECASE
 )
 _HINTS = ("req", "trace", "span", "sess", "corr")
-_CANDIDATE = re.compile(r"[0-9](?:[a-zA-Z_.-]|[0-9]{3}|(?<=[a-zA-Z_.-][0-9]))")  # a digit in a word, or a long number
-# The same on bytes, several times faster: 0 for a digit, a for what else an id is made of.
-_KINDS = bytes(
-    ord("0") if chr(b).isdigit() else ord("a") if chr(b).isalnum() or b in b"_.-" else 32 for b in range(256)
-)
+_TRACED = re.compile(r"-[0-9a-f]{32}-[0-9a-f]{16}-", re.IGNORECASE)
+# In the shape of ASCII text: from the first digit of what is long enough for an id to its end.
+_LONG = re.compile(rb"0[0aA_.-]*+(?<=[0aA_.-]{5})")
+# In any shape: a digit in a word, or a long number.
+_CANDIDATE = re.compile(rb"0(?:[aA_.-]|000|(?<=[aA_.-]0))")
+_ID_BYTES = b"aA_.-"
+# A label reaches no further back than this but by white space, and no more ids than this are looked at one by one.
+_REACH = 48
+_GAP = re.compile(r"\s{8}")
+_FEW = 48
 
 
 def _apply(text: str) -> str:
-    if not _may_hold(text):
-        return text
-    text = _mask_named(text)
-    return _TRACEPARENT.sub(MASK, text) if text.count("-") > 2 else text
+    shape = shape_of(text)
+    named = _may_be_named(text, shape)
+    done = _mask_named(text) if named else text
+    if "-" in done and _TRACED.search(done) and (named or _CANDIDATE.search(shape)):
+        return _TRACEPARENT.sub(MASK, done)
+    return done
 
 
-def _may_hold(text: str) -> bool:
+def _may_be_named(text: str, shape: bytes) -> bool:
+    """Return whether an id with a prefix or label is possible; most texts hold a few numbers, and no such name near."""
     if not text.isascii():
-        return _CANDIDATE.search(text) is not None
-    kinds = text.encode().translate(_KINDS)
-    return b"a0" in kinds or b"0a" in kinds or b"0000" in kinds
+        return _CANDIDATE.search(shape) is not None
+    for count, found in enumerate(_LONG.finditer(shape)):
+        start = found.start()
+        while start and shape[start - 1] in _ID_BYTES:
+            start -= 1
+        near = text[max(0, start - _REACH) : found.end()].lower()
+        if count == _FEW or any(map(near.__contains__, _HINTS)) or _GAP.search(near):
+            return True
+    return False
 
 
 def _mask_named(text: str) -> str:

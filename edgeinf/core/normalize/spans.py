@@ -10,19 +10,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
 
 from edgeinf.core.normalize.folding import PAIRED_QUOTES, QUOTES, VIEW, folder, holder
+from edgeinf.core.normalize.latest import Latest
 
-__all__ = ["outside", "protected", "restored"]
+__all__ = ["outside", "parted", "protected", "restored"]
 
 Span = tuple[int, int]
 
 _fold = folder(VIEW)
 _fold_but_quotes = folder({point: target for point, target in VIEW.items() if point not in QUOTES})
 _holds_pairs = holder(PAIRED_QUOTES)
-_MARKS = re.compile(r"[`\"'/\\«‹「『“„‟‘‚‛](?<!\w')")  # an apostrophe in or after a word opens nothing
+_MARKS = re.compile(r"[`\"'/\\«‹「『“„‟‘‚‛](?<!\w')")
+# In ASCII text, in patterns that begin with one character, which is found far faster than one of several.
+_OPENING_SINGLE = re.compile(r"'(?<!\w')")
 _ASCII_MARKS = bytes(int(chr(byte) in "`\"'/\\") for byte in range(256))
+_ASCII_MARKS_BUT_SINGLE = bytes(int(chr(byte) in '`"/\\') for byte in range(256))
+_QUOTED = re.compile(r'("(?<!\w")[^"]*")')
 _CLOSING = {"«": "»", "‹": "›", "「": "」", "『": "』", "“": "”", "‟": "”"}
 _STRAIGHT = {**dict.fromkeys("“„‟", '"'), **dict.fromkeys("‘‚‛", "'")}
 _LOW_END = re.compile("[“”]")
@@ -34,82 +38,126 @@ _SPACE = re.compile(r"\s")
 
 def protected(text: str) -> list[Span]:
     """Return the spans, in order, that do not overlap."""
-    if text.isascii():
-        return _spans(text)
-    return _spans(_fold_but_quotes(text) if _holds_pairs(text) else _fold(text))
+    return _spans(text if text.isascii() else _view(text))
 
 
-@lru_cache(maxsize=1)  # one rule after the other asks about one text, and no rule changes its view
-def _spans(view: str) -> list[Span]:
+def _parts(text: str) -> list[str]:
+    if text.isascii() and _quotes_only(text):
+        return _QUOTED.split(text) if '"' in text else [text]
+    parts: list[str] = []
+    cursor = 0
+    for start, end in protected(text):
+        parts += (text[cursor:start], text[start:end])
+        cursor = end
+    parts.append(text[cursor:])
+    return parts
+
+
+# A text in parts: what is outside, a protected span, what is outside, and so on. Marks of a quotation, which no rule
+# changes once they are straight, may be in either. Not to be changed; one rule after the other asks about one text.
+parted: Latest[list[str]] = Latest(_parts)
+
+
+def _quotes_only(view: str) -> bool:
+    """Return whether the only spans in ASCII text are between double quotes, without backslashes."""
+    if "/" in view or "`" in view or "\\" in view:
+        return False
+    return not _opens_single(view)
+
+
+def _opens_single(view: str) -> bool:
+    """Return whether ASCII text holds an apostrophe that may open a quotation."""
+    at = view.find("'")
+    return at >= 0 and _OPENING_SINGLE.search(view, at, view.rfind("'") + 1) is not None
+
+
+def _view(text: str) -> str:
+    plain = text.replace("’", "'")
+    if plain.isascii():  # no typographic character is more frequent
+        return plain
+    return _fold_but_quotes(text) if _holds_pairs(text) else _fold(text)
+
+
+def _find(view: str) -> list[Span]:
+    following = _marks(view)
+    plain = view.isascii() and "\\" not in view  # where a double quote closes at the next one, and stays a pair
     spans: list[Span] = []
     cursor = 0
     unclosed: set[str] = set()
-    for at in _marks(view):
+    at = following(0)
+    while at >= 0:
         mark = view[at]
-        if at < cursor:
-            continue
-        if mark in "/\\":
+        if plain and mark == '"' and mark not in unclosed and not (at and _in_word(view[at - 1])):
+            closing = view.find(mark, at + 1)
+            if closing < 0:
+                unclosed.add(mark)
+                at = following(at + 1)
+                continue
+            span = (at + 1, closing)
+            cursor = closing + 1
+        elif mark in "/\\":
             span = _token(view, at, cursor)
+            cursor = span[1]
         elif mark == "`":
             ticked = _ticked(view, at, unclosed)
             if ticked is None:
                 cursor = _run_end(view, at)
+                at = following(cursor)
                 continue
             span = ticked
+            cursor = span[1]
         elif mark in unclosed or (mark in "\"'" and _opens_nothing(view, at)):
+            at = following(at + 1)
             continue
         else:
             closing = _closing(view, at, mark)
             if closing < 0:
                 unclosed.add(mark)
+                at = following(at + 1)
                 continue
             span = (at + 1, closing) if _stays_a_pair(view, at, closing) else (at, closing + 1)
+            cursor = closing + 1
         spans.append(span)
-        # a closing quote is passed over; a token and a code span already end behind themselves
-        cursor = span[1] if mark in "/\\`" or span[0] == at else span[1] + 1
+        at = following(cursor)
     return spans
 
 
-def _marks(view: str) -> list[int]:
-    """Return where a span may begin; an apostrophe in or after a word begins none."""
-    if not view.isascii():
-        return [found.start() for found in _MARKS.finditer(view)]
-    shape = view.encode().translate(_ASCII_MARKS)
-    places = []
-    at = shape.find(1)
-    while at >= 0:
-        if view[at] != "'" or not at or not (view[at - 1].isalnum() or view[at - 1] == "_"):
-            places.append(at)
-        at = shape.find(1, at + 1)
-    return places
+_spans: Latest[list[Span]] = Latest(_find)
+
+
+def _marks(view: str) -> Callable[[int], int]:
+    """Return a function from a place to the next place where a span may begin, or -1."""
+    if view.isascii():
+        find = view.encode().translate(_ASCII_MARKS if _opens_single(view) else _ASCII_MARKS_BUT_SINGLE).find
+        return lambda at: find(1, at)
+
+    def following(at: int) -> int:
+        found = _MARKS.search(view, at)  # an apostrophe in or after a word begins none
+        return found.start() if found else -1
+
+    return following
 
 
 def outside(text: str, change: Callable[[str], str]) -> str:
     """Apply ``change`` to what lies outside the protected spans."""
-    spans = protected(text)
-    if not spans:
-        return change(text)
-    parts: list[str] = []
-    cursor = 0
-    for start, end in spans:
-        parts += (change(text[cursor:start]), text[start:end])
-        cursor = end
-    parts.append(change(text[cursor:]))
+    parts = [*parted(text)]
+    parts[::2] = map(change, parts[::2])
     return "".join(parts)
 
 
 def restored(text: str, changed: str) -> str:
     """Return ``changed``, which replaced characters of ``text`` one for one, with the protected spans as they were."""
-    spans = protected(text)
-    if not spans:
-        return changed
+    view = _view(text)
+    spans = _spans(view)
     parts: list[str] = []
     cursor = 0
     for start, end in spans:
         parts += (changed[cursor:start], text[start:end])
         cursor = end
-    parts.append(changed[cursor:])
-    return "".join(parts)
+    done = "".join((*parts, changed[cursor:])) if spans else changed
+    if done == view and done.isascii():
+        _spans.note(done, spans)  # it is its own view
+    return done
 
 
 def _token(view: str, at: int, cursor: int) -> Span:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
-from edgeinf.core.normalize import shape
 from edgeinf.core.normalize.base import Rule
+from edgeinf.core.normalize.shape import Span, replaced, run_around, shape_of
 
 __all__ = ["MASK", "RULE"]
 
@@ -49,22 +49,22 @@ _EPOCH_LABEL = re.compile(
     re.IGNORECASE,
 )
 _EPOCH = re.compile(r"(?:1[0-9]|2[01])\d{8}(?:\d{3}|\d{6}|\d{9})?(?:\.\d+)?(?![\w/\\])")
+# In the shape: a digit before what may part the digits of a date or time, or in a number as long as a year.
+_CANDIDATE = re.compile(rb"0(?=[-/.:aA][0?]|000)")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 # How far back to look from a year for its month, from the month for its day, from a number for its label.
 _MONTH_REACH = 56
 _DAY_REACH = 24
 _LABEL_REACH = 40
 
-Span = tuple[int, int]
-
 
 def _apply(text: str) -> str:
-    runs = shape.digit_runs(text)
+    runs = _runs(text)
     if not runs:
         return text
-    dated = [span for span in (_named(text, run) for run in runs) if span]
+    dated = [span for span in (_named(text, run) for run in runs if run[1] - run[0] == 4) if span]
     dated.append((len(text), len(text)))
-    done = ""
+    masked: list[Span] = []
     cursor = 0
     following = 0  # the next date with a month's name, which goes before what is numeric inside it
     for run in runs:
@@ -73,15 +73,28 @@ def _apply(text: str) -> str:
         ahead = dated[following]
         span = ahead if ahead[0] <= run[0] else _numeric(text, run)
         if span and span[0] >= cursor and (span is ahead or span[1] <= ahead[0]):
-            done += text[cursor : span[0]] + MASK
+            masked.append(span)
             cursor = span[1]
-    return done + text[cursor:]
+    return replaced(text, masked, MASK) if masked else text
+
+
+def _runs(text: str) -> list[Span]:
+    """Return the runs of digits that a date, time or epoch may begin or end with."""
+    shape = shape_of(text)
+    runs: list[Span] = []
+    cursor = 0
+    for found in _CANDIDATE.finditer(shape):
+        if found.start() >= cursor:
+            run = run_around(shape, found.start())
+            runs.append(run)
+            cursor = run[1]
+    return runs
 
 
 def _named(text: str, run: Span) -> Span | None:
-    """Return the date with a month's name that ends in this year, with the time after it."""
+    """Return the date with a month's name that ends in this number of four digits, with the time after it."""
     start, end = run
-    if end - start != 4 or text[start : start + 2] not in ("19", "20"):
+    if text[start : start + 2] not in ("19", "20"):
         return None
     window = max(0, start - _MONTH_REACH)
     near = text[window:end].lower()

@@ -52,3 +52,14 @@ def test_what_is_no_id_of_a_request_stays(text: str) -> None:
 @given(nasty_texts)
 def test_the_rule_is_idempotent(text: str) -> None:
     assert RULE.apply(RULE.apply(text)) == RULE.apply(text)
+
+
+@pytest.mark.parametrize("numbers", [0, 1, 20, 200])
+def test_an_id_is_found_behind_many_numbers(numbers: int) -> None:
+    before = "version 3.11.7, " * numbers
+    assert RULE.apply(f"{before}request id: 8f3a2b1c") == f"{before}request id: {MASK}"
+    assert RULE.apply(f"{before}[req-8f3a2b1c]") == f"{before}[{MASK}]"
+
+
+def test_a_label_may_be_far_from_its_id() -> None:
+    assert RULE.apply("trace id" + " " * 200 + "8f3a2b1c") == "trace id" + " " * 200 + MASK

@@ -73,3 +73,10 @@ def test_the_rule_is_idempotent(text: str) -> None:
 def test_many_times_take_time_in_proportion() -> None:
     line = "2024-05-01 10:00:00 and May 5, 2024 at 10:00; "
     assert RULE.apply(line * 5000) == f"{MASK} and {MASK}; " * 5000
+
+
+@pytest.mark.parametrize("date", ["2024-05-01", "May 5, 2025", "ts=1718000000", "9:05"])
+def test_a_time_is_found_among_numbers_that_are_none(date: str) -> None:
+    numbers = "In 14 days, 1,000 of 2,500 for $3.99 each (section 12.). " * 3
+    masked = date.removeprefix("ts=")
+    assert RULE.apply(f"{numbers}{date}; {numbers}") == f"{numbers}{date.replace(masked, MASK)}; {numbers}"
