@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import gc
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -25,7 +26,13 @@ class _App(typer.Typer):
 
     def __call__(self, *rest: Any, args: Sequence[str] | None = None, **options: Any) -> Any:
         words = {"--online=required": "--online-required", "--online=optional": "--online"}
-        return super().__call__(*rest, args=[words.get(a, a) for a in args or []], **options)
+        collecting = gc.isenabled()
+        gc.disable()  # what it imports and reads stays until it ends: looking for cycles takes a twentieth of the time
+        try:
+            return super().__call__(*rest, args=[words.get(a, a) for a in args or []], **options)
+        finally:
+            if collecting:
+                gc.enable()
 
 
 app = _App(add_completion=False, rich_markup_mode=None)

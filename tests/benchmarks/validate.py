@@ -1,6 +1,6 @@
 """Time ``edgeinf validate`` on a config of 9,000 lines, with and without the interpreter's start.
 
-Run: ``python -m tests.benchmarks.validate``. Exits 1 when the check itself takes 0.5 s of CPU or more.
+Run: ``python -m tests.benchmarks.validate``. Exits 1 when the whole command takes 0.5 s of CPU or more.
 """
 
 from __future__ import annotations
@@ -63,11 +63,12 @@ def main() -> int:
         cpu = time.process_time()
         inspect(text, "edgeinf.yaml", base=Path(), env=env)
         loads.append(time.process_time() - cpu)
+    command = min(_command(text) for _ in range(ROUNDS))
     sys.stdout.write(
         f"{lines} lines: first {cpus[0]:.3f} s, best {min(cpus):.3f} s of CPU (wall {min(walls):.3f} s); "
-        f"loading alone {min(loads):.3f} s; as a command {_command(text):.3f} s of CPU\n"
+        f"loading alone {min(loads):.3f} s; as a command {command:.3f} s of CPU\n"
     )
-    return 0 if min(cpus) < LIMIT_S else 1
+    return 0 if command < LIMIT_S else 1
 
 
 def _command(text: str) -> float:

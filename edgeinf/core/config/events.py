@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Builder"]
 
 _TAG = "tag:yaml.org,2002:"
+_new = tuple.__new__  # a named tuple's own constructor takes as long again
 _SCALAR_TAGS = frozenset({_TAG + name for name in ("str", "int", "float", "bool", "null")})
 
 
@@ -92,20 +93,22 @@ class Builder:
 
     def _walk(self, yaml: Any) -> None:
         documents = 0
+        opens = (yaml.MappingStartEvent, yaml.SequenceStartEvent)
+        closes = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
         for event in _events(yaml, self._text):
-            kind = type(event).__name__
+            kind = type(event)
             if self._skip:
-                self._skip += kind in ("MappingStartEvent", "SequenceStartEvent")
-                self._skip -= kind in ("MappingEndEvent", "SequenceEndEvent")
-            elif kind == "ScalarEvent":
+                self._skip += kind in opens
+                self._skip -= kind in closes
+            elif kind is yaml.ScalarEvent:
                 self._scalar(event)
-            elif kind in ("MappingStartEvent", "SequenceStartEvent"):
-                self._open(event, {} if kind[0] == "M" else [])
-            elif kind in ("MappingEndEvent", "SequenceEndEvent"):
+            elif kind in opens:
+                self._open(event, {} if kind is yaml.MappingStartEvent else [])
+            elif kind in closes:
                 self._close(event)
-            elif kind == "AliasEvent":
+            elif kind is yaml.AliasEvent:
                 self._alias(event)
-            elif kind == "DocumentStartEvent":
+            elif kind is yaml.DocumentStartEvent:
                 documents += 1
                 if documents > 1:
                     self._fault("E007", "a second document starts here", _span(event), help="keep one per file")
@@ -128,7 +131,7 @@ class Builder:
         if len(self._order) >= MAX_VALUES:
             self._fault("E006", f"the file holds more than {MAX_VALUES:,} values", span)
             raise _Stop
-        self._sites[path] = Site(key_span or span, span)
+        self._sites[path] = _new(Site, (key_span or span, span))
         self._order.append(path)
         if not self._stack:
             self._root = value
@@ -294,8 +297,8 @@ class Builder:
 def _events(yaml: Any, text: str) -> Iterator[Any]:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
     try:
-        while loader.check_event():
-            yield loader.get_event()
+        while (event := loader.get_event()) is not None:
+            yield event
     finally:
         loader.dispose()
 
@@ -308,4 +311,4 @@ def _copy(value: Any) -> Any:
 
 def _span(event: Any) -> Span:
     start, end = event.start_mark, event.end_mark
-    return Span(start.line + 1, start.column + 1, end.line + 1, end.column + 1)
+    return _new(Span, (start.line + 1, start.column + 1, end.line + 1, end.column + 1))

@@ -62,6 +62,12 @@ class Facts:
     base: Path = Path()
     today: date = date.max
     insecure: bool = False
+    _above: Set[KeyPath] = field(init=False, repr=False, compare=False)
+    """Paths that have an uncertain one below them."""
+
+    def __post_init__(self) -> None:
+        above = frozenset(path[:length] for path in self.uncertain for length in range(len(path)))
+        object.__setattr__(self, "_above", above)
 
     def items(self, *path: str) -> Iterator[tuple[KeyPath, Any]]:
         """Yield (path in the file, value) for each item of a list of the config."""
@@ -91,7 +97,11 @@ class Facts:
 
     def certain(self, path: KeyPath) -> bool:
         """Return whether the value at ``path`` and all below it are known."""
-        return not self.uncertain or not any(path[: len(u)] == u or u[: len(path)] == path for u in self.uncertain)
+        return path not in self._above and not self.within_uncertain(path)
+
+    def within_uncertain(self, path: KeyPath) -> bool:
+        """Return whether ``path`` or one above it is uncertain."""
+        return bool(self.uncertain) and any(path[:length] in self.uncertain for length in range(len(path) + 1))
 
     def names(self, *path: str, key: str = "name") -> list[tuple[KeyPath, str]] | None:
         """Return (path of the item, name) for a list as written, None where a name cannot be known."""
@@ -119,7 +129,7 @@ def run(rules: Iterable[Rule], facts: Facts) -> Iterator[Diagnostic]:
         for finding in rule.check(facts) if rule.check is not None else ():
             if not all(facts.certain(path) for path in finding.needs):
                 continue
-            if any(finding.path[: len(u)] == u for u in facts.uncertain):
+            if facts.within_uncertain(finding.path):
                 continue
             yield locate(rule.code, rule.severity, finding, facts)
 

@@ -15,7 +15,7 @@ _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
 _SPECIAL = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 _MAX_DIGITS = 300  # longer runs stay text: no number of a config is that long, and reading them is quadratic
 
-_OLD_BOOLEAN = re.compile(r"yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF")
+_OLD_BOOLEANS = frozenset(["yes", "Yes", "YES", "no", "No", "NO", "on", "On", "ON", "off", "Off", "OFF"])
 _SEXAGESIMAL = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?")
 _OLD_OCTAL = re.compile(r"[-+]?0[0-7_]+")
 _UNDERSCORED = re.compile(r"[-+]?[0-9][0-9_]*_[0-9_]*")
@@ -46,8 +46,10 @@ def resolve(text: str) -> str | int | float | bool | None:
 
 def trap(text: str) -> str | None:
     """Say how a YAML 1.1 reader would take a plain scalar, where that is not what it means here."""
-    if _OLD_BOOLEAN.fullmatch(text):
+    if text in _OLD_BOOLEANS:
         return "true" if text.lower() in ("yes", "on") else "false"
+    if not text[:1].isdigit() and text[:1] not in "+-":
+        return None
     if _OLD_OCTAL.fullmatch(text) and "8" not in text and "9" not in text:
         return f"the octal number {int(text.replace('_', ''), 8)}"
     if _UNDERSCORED.fullmatch(text):

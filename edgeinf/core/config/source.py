@@ -20,7 +20,9 @@ MAX_BYTES = 10 * 2**20
 MAX_DEPTH = 64
 MAX_VALUES = 200_000
 
-_FORBIDDEN = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# What YAML does not allow. The rest of it needs a table that takes longer to make than a file takes to read.
+_CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]")
+_BEYOND = "[\ud800-\udfff\ufffe\uffff]"
 _BRACKET = re.compile(r"[\[\]{}]")
 _MAX_BRACKETS = 500
 _PAIR = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
@@ -65,10 +67,10 @@ def read_source(data: bytes | str, name: str) -> Source:
             return _hopeless(name, "", "E001", "the file is not UTF-8 text", where)
     else:
         text = data.removeprefix("\ufeff")
-    found = _FORBIDDEN.search(text)
-    if found is not None:
-        what = f"the control character U+{ord(found[0]):04X} is not allowed"
-        return _hopeless(name, text, "E001", what, _span_at(text, found.start()))
+    forbidden = _forbidden(text)
+    if forbidden is not None:
+        what = f"the control character U+{ord(text[forbidden]):04X} is not allowed"
+        return _hopeless(name, text, "E001", what, _span_at(text, forbidden))
     deep = _too_deep(text)
     if deep is not None:
         what = f"brackets are nested more than {_MAX_BRACKETS} deep"
@@ -76,6 +78,12 @@ def read_source(data: bytes | str, name: str) -> Source:
     from edgeinf.core.config.events import Builder
 
     return Builder(name, _PAIR.sub(_join_pair, text) if "\\ud" in text or "\\uD" in text else text).build()
+
+
+def _forbidden(text: str) -> int | None:
+    """Return where the first character stands that no file may hold."""
+    found = [_CONTROL.search(text), None if text.isascii() else re.search(_BEYOND, text)]
+    return min((one.start() for one in found if one is not None), default=None)
 
 
 def _too_deep(text: str) -> int | None:

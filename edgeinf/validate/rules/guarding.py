@@ -30,9 +30,9 @@ def _slow_pattern(facts: Facts) -> Iterator[Finding]:
 
 
 def _matches_all(facts: Facts) -> Iterator[Finding]:
-    import regex
-
     for path, pattern in _patterns(facts):
+        import regex
+
         if facts.certain(path) and regex.search(pattern, "") is not None:
             yield Finding(
                 path=path,

@@ -18,15 +18,17 @@ _SECRET_KEYS = ("api_key", "key_secret")
 _HEADERS = ("authorization", "proxy-authorization", "x-api-key", "api-key", "cookie")
 
 
-def _scalars(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield from _scalars(item, (*path, key))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _scalars(item, (*path, index))
-    elif isinstance(value, str):
-        yield path, value
+def _scalars(tree: Any) -> Iterator[tuple[KeyPath, str]]:
+    """Yield (path, text) for every text of a config, in the order of the file."""
+    waiting: list[tuple[KeyPath, Any]] = [((), tree)]
+    while waiting:
+        path, value = waiting.pop()
+        if isinstance(value, str):
+            yield path, value
+        elif isinstance(value, dict):
+            waiting += [((*path, key), item) for key, item in reversed(value.items())]
+        elif isinstance(value, list):
+            waiting += [((*path, index), value[index]) for index in range(len(value) - 1, -1, -1)]
 
 
 def _random(text: str) -> bool:

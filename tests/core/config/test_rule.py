@@ -3,6 +3,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edgeinf.core.config.diagnostic import KeyPath
 from edgeinf.core.config.rule import Facts, Finding, Rule, run
 from edgeinf.core.config.schema import Config, Limit, Listen
 from tests.core.config.kit import codes, look
@@ -46,3 +50,17 @@ def test_a_rule_points_past_items_that_are_faulty(tmp_path: Path) -> None:
     text = "limits:\n- 5\n- {name: a}\n"
     seen = look(text, tmp_path)
     assert [(d.code, d.span.line if d.span else 0) for d in seen.diagnostics] == [("E101", 2), ("E331", 3)]
+
+
+PATHS = st.lists(st.sampled_from(["a", "b", 0, 1]), max_size=4).map(tuple)
+
+
+@given(uncertain=st.frozensets(PATHS, max_size=5), path=PATHS)
+def test_a_value_is_certain_if_nothing_above_or_below_it_is_uncertain(
+    uncertain: frozenset[KeyPath], path: KeyPath
+) -> None:
+    facts = Facts(config=Config(), uncertain=uncertain)
+    above = any(path[: len(u)] == u for u in uncertain)
+    below = any(u[: len(path)] == path for u in uncertain)
+    assert facts.within_uncertain(path) is above
+    assert facts.certain(path) is not (above or below)
