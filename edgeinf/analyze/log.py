@@ -12,8 +12,9 @@ import numpy.typing as npt
 from edgeinf.analyze.columns import COUNTS, FLOATS, Batch, Group
 from edgeinf.analyze.dense import densify
 from edgeinf.analyze.interpret import NO_CONTENT
+from edgeinf.analyze.readers.base import LineReader, WholeReader
 from edgeinf.analyze.record import Record
-from edgeinf.analyze.scan import Rows, ScanPlan, reader_of, records_of_files, records_of_rows, splittable
+from edgeinf.analyze.scan import Rows, ScanPlan, reader_of, records_of_rows
 from edgeinf.analyze.source import Chunk
 
 __all__ = ["Log", "gather"]
@@ -87,7 +88,7 @@ class Log:
     def fetch(self, rows: npt.NDArray[Any]) -> Iterator[tuple[int, Record]]:
         """Read some requests again, yielding (row, record) in the order of the files."""
         reader = reader_of(self.plan)
-        if not splittable(reader):
+        if not isinstance(reader, LineReader):
             wanted = rows if self.origin is None else self.origin[rows]
             by_place = np.argsort(wanted, kind="stable")
             places = wanted[by_place]
@@ -95,7 +96,7 @@ class Log:
             return
         for some, which in self.rows_by_chunk(rows):
             path = self.plan.sources.paths[some.chunk.source]
-            records = records_of_rows(reader, path, some)  # type: ignore[arg-type]  # splittable() was asked
+            records = records_of_rows(reader, path, some)
             yield from zip((int(r) for r in rows[which]), records, strict=True)
 
     def rows_by_chunk(self, rows: npt.NDArray[Any]) -> Iterator[tuple[Rows, npt.NDArray[Any]]]:
@@ -120,10 +121,10 @@ class Log:
             found.append((at, row - first))
         return Rows(chunk, found)
 
-    def _fetch_whole(self, reader: Any, rows: Any, places: Any) -> Iterator[tuple[int, Record]]:
+    def _fetch_whole(self, reader: WholeReader, rows: Any, places: Any) -> Iterator[tuple[int, Record]]:
         wanted = dict(zip(places.tolist(), rows.tolist(), strict=True)) if len(places) else {}
         number = 0
-        for record in records_of_files(reader, self.plan.sources.paths):
+        for record in reader.read_files(self.plan.sources.paths):
             if isinstance(record, Record):
                 if number in wanted:
                     yield wanted[number], record

@@ -7,7 +7,7 @@ import multiprocessing
 import os
 import signal
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self, TypeVar
 
 import msgspec
@@ -15,7 +15,7 @@ import msgspec
 from edgeinf.analyze.columns import Batch, Builder
 from edgeinf.analyze.interpret import Interpreter
 from edgeinf.analyze.readers import by_name
-from edgeinf.analyze.readers.base import LineReader, Reader
+from edgeinf.analyze.readers.base import AnyReader, LineReader, WholeReader
 from edgeinf.analyze.record import Damaged, NotARequest, Record, call_of
 from edgeinf.analyze.source import Chunk, Sources, chunks, lines_of
 from edgeinf.core.cacheable import CachePolicy
@@ -29,9 +29,7 @@ __all__ = [
     "default_workers",
     "reader_of",
     "records_of_chunk",
-    "records_of_files",
     "records_of_rows",
-    "splittable",
 ]
 
 # Below this a second process costs more than it brings: starting one takes as long as reading about this much.
@@ -62,18 +60,13 @@ class Rows(msgspec.Struct, frozen=True):
     places: list[tuple[int, int]]
 
 
-def reader_of(plan: ScanPlan) -> Reader:
+def reader_of(plan: ScanPlan) -> AnyReader:
     """Return the plan's reader, with its field mapping if there is one."""
     if plan.mapping:
         from edgeinf.analyze.readers.access import Access
 
         return Access(plan.mapping)
     return by_name(plan.format)
-
-
-def splittable(reader: Reader) -> bool:
-    """Return whether each line of the format stands for itself."""
-    return hasattr(reader, "read_line")
 
 
 class Crew:
@@ -109,7 +102,7 @@ class Crew:
 def batches(plan: ScanPlan, *, workers: int, progress: Callable[[int], None] | None = None) -> Iterator[Batch]:
     """Yield the columns of each chunk in the order of the log, with the bytes read so far reported."""
     reader = reader_of(plan)
-    if not splittable(reader):
+    if not isinstance(reader, LineReader):
         yield from _whole(plan, reader)
         return
     done = 0
@@ -121,11 +114,11 @@ def batches(plan: ScanPlan, *, workers: int, progress: Callable[[int], None] | N
             yield batch
 
 
-def _whole(plan: ScanPlan, reader: Reader) -> Iterator[Batch]:
+def _whole(plan: ScanPlan, reader: WholeReader) -> Iterator[Batch]:
     """Read a format that must be seen as a whole; a row's offset is then its number."""
     interpreter = _interpreter(plan)
     builder, number = Builder(plan.levels, plan.gateways), 0
-    for record in records_of_files(reader, plan.sources.paths):
+    for record in reader.read_files(plan.sources.paths):
         if isinstance(record, Record):
             builder.add(record, interpreter.meaning(record), number)
             number += 1
@@ -142,8 +135,9 @@ class Scanner:
 
     def __init__(self, plan: ScanPlan) -> None:
         reader = reader_of(plan)
+        assert isinstance(reader, LineReader)
         self._plan = plan
-        self._reader: LineReader = reader  # type: ignore[assignment]  # splittable() was asked
+        self._reader = reader
         self._interpreter = _interpreter(plan)
         self._settling: Interpreter | None = None
 
@@ -195,12 +189,6 @@ def records_of_rows(reader: LineReader, path: str, rows: Rows) -> Iterator[Recor
             file.seek(rows.chunk.start + offset)
             found = reader.read_line(file.readline().rstrip(b"\n"))
             yield found if isinstance(found, Record) else found[number]
-
-
-def records_of_files(reader: Reader, paths: Sequence[str]) -> Iterator[Record | Damaged | NotARequest]:
-    """Yield what a format that must be seen as a whole holds."""
-    read = reader.read_files  # type: ignore[attr-defined]  # splittable() was asked
-    yield from read(paths)
 
 
 def _interpreter(plan: ScanPlan) -> Interpreter:

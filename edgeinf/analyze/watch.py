@@ -11,7 +11,7 @@ from edgeinf.analyze.columns import Batch
 from edgeinf.analyze.log import Log, gather
 from edgeinf.analyze.options import Options
 from edgeinf.analyze.readers import sniff
-from edgeinf.analyze.readers.base import sample_of
+from edgeinf.analyze.readers.base import LineReader, sample_of
 from edgeinf.analyze.run import Analysis, Report, study
 from edgeinf.analyze.source import Chunk, Sources, expand
 from edgeinf.core.errors import UsageError
@@ -44,8 +44,7 @@ class Growing:
         if end == self._read_to:
             return False
         plan = self._planned()
-        reader = scan.reader_of(plan)
-        if not scan.splittable(reader):
+        if not isinstance(scan.reader_of(plan), LineReader):
             raise UsageError(f"--watch cannot follow the format {plan.format}", hint="its rows belong together")
         scanner = scan.Scanner(plan)
         while self._read_to < end:

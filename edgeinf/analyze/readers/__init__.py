@@ -7,7 +7,7 @@ import importlib
 import pkgutil
 from functools import cache
 
-from edgeinf.analyze.readers.base import Reader, Sample
+from edgeinf.analyze.readers.base import AnyReader, Sample
 from edgeinf.core.errors import UsageError
 
 __all__ = ["by_name", "readers", "sniff"]
@@ -16,14 +16,14 @@ _ENOUGH = 0.2
 
 
 @cache
-def readers() -> dict[str, Reader]:
+def readers() -> dict[str, AnyReader]:
     """Return every reader by name."""
     modules = (importlib.import_module(f"{__name__}.{m.name}") for m in pkgutil.iter_modules(__path__))
     found = [module.READER for module in modules if hasattr(module, "READER")]
     return {reader.name: reader for reader in sorted(found, key=lambda r: str(r.name))}
 
 
-def by_name(name: str) -> Reader:
+def by_name(name: str) -> AnyReader:
     """Return a reader by the name that ``--format`` takes. Raise UsageError with the nearest match."""
     known = readers()
     if name not in known:
@@ -34,7 +34,7 @@ def by_name(name: str) -> Reader:
     return known[name]
 
 
-def sniff(sample: Sample) -> Reader:
+def sniff(sample: Sample) -> AnyReader:
     """Return the reader that is surest of a sample. Raise UsageError where none is."""
     ranked = sorted(((reader.sniff(sample), reader.name) for reader in readers().values()), reverse=True)
     score, name = ranked[0]

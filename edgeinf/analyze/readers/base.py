@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
 from edgeinf.analyze.record import Damaged, NotARequest, Record
 
 __all__ = [
+    "AnyReader",
     "LineReader",
     "Reader",
     "Sample",
@@ -57,8 +58,9 @@ class Reader(Protocol):
         ...
 
 
+@runtime_checkable
 class LineReader(Reader, Protocol):
-    """A format whose lines stand for themselves, so that a file can be read from any line."""
+    """A format whose lines stand for themselves, so that a file can be read from any line, and in parts at once."""
 
     def read_line(self, line: bytes) -> Record | Sequence[Record]:
         """Return what one line holds. Raise Damaged or NotARequest."""
@@ -71,6 +73,9 @@ class WholeReader(Reader, Protocol):
     def read_files(self, paths: Sequence[str]) -> Iterator[Record | Damaged | NotARequest]:
         """Yield what the files hold together, in order; faults are yielded, never raised."""
         ...
+
+
+AnyReader: TypeAlias = LineReader | WholeReader
 
 
 _decode = msgspec.json.Decoder().decode

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from edgeinf.analyze.readers import sniff
-from edgeinf.analyze.readers.base import Reader, sample_of
+from edgeinf.analyze.readers.base import AnyReader, LineReader, sample_of
 from edgeinf.analyze.record import Damaged, NotARequest, Record, answer_text
-from edgeinf.analyze.scan import records_of_chunk, records_of_files, splittable
+from edgeinf.analyze.scan import records_of_chunk
 from edgeinf.analyze.source import Sources, chunks
 
 __all__ = ["SAMPLES", "faults", "fields", "read", "sniffed"]
@@ -21,16 +21,14 @@ def sniffed(name: str) -> str:
     return sniff(sample_of(name, str(SAMPLES / name))).name
 
 
-def everything(reader: Reader, *paths: Path) -> list[Record | Damaged | NotARequest]:
+def everything(reader: AnyReader, *paths: Path) -> list[Record | Damaged | NotARequest]:
     """Return all that a reader finds, faults included."""
     names = tuple(str(p) for p in paths)
-    if not splittable(reader):
-        return list(records_of_files(reader, names))
+    if not isinstance(reader, LineReader):
+        return list(reader.read_files(names))
     sources = Sources(names, names, tuple(p.stat().st_size for p in paths))
     return [
-        found
-        for chunk in chunks(sources, 200)
-        for _, found in records_of_chunk(reader, names[chunk.source], chunk)  # type: ignore[arg-type]
+        found for chunk in chunks(sources, 200) for _, found in records_of_chunk(reader, names[chunk.source], chunk)
     ]
 
 
@@ -40,7 +38,7 @@ def read(*names: str) -> list[Record]:
     return [r for r in everything(reader, *(SAMPLES / n for n in names)) if isinstance(r, Record)]
 
 
-def faults(reader: Reader, text: bytes, folder: Path) -> list[str]:
+def faults(reader: AnyReader, text: bytes, folder: Path) -> list[str]:
     """Return what a reader says of lines that hold no request."""
     path = folder / "log"
     path.write_bytes(text)

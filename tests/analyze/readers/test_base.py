@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeinf.analyze.readers import by_name, readers, sniff
-from edgeinf.analyze.readers.base import count, decode_line, number, obj, sample_of, text
+from edgeinf.analyze.readers.base import LineReader, WholeReader, count, decode_line, number, obj, sample_of, text
 from edgeinf.analyze.record import Damaged, NotARequest, Record
 from edgeinf.core.errors import UsageError
 from tests.analyze.readers.reading import SAMPLES, faults, sniffed
@@ -19,7 +19,7 @@ BEGINNINGS = [p.read_bytes()[:500] for p in sorted(SAMPLES.iterdir())]
 DAMAGED = st.tuples(st.sampled_from(BEGINNINGS), st.integers(0, 500), st.binary(max_size=2)).map(
     lambda drawn: drawn[0][: drawn[1]] + drawn[2] + drawn[0][drawn[1] + 1 :]
 )
-LINE_READERS = [name for name, reader in readers().items() if hasattr(reader, "read_line")]
+LINE_READERS = [name for name, reader in readers().items() if isinstance(reader, LineReader)]
 
 
 @pytest.mark.parametrize(
@@ -80,3 +80,9 @@ def test_faults_of_a_file_are_told_apart(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_values_are_read_leniently(read: Any, value: Any, wanted: Any) -> None:
     assert read(value) == wanted
+
+
+@pytest.mark.parametrize("name", readers())
+def test_a_reader_is_of_one_kind(name: str) -> None:
+    reader = by_name(name)
+    assert isinstance(reader, LineReader) is not isinstance(reader, WholeReader)
