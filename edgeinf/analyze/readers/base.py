@@ -67,6 +67,7 @@ class LineReader(Reader, Protocol):
         ...
 
 
+@runtime_checkable
 class WholeReader(Reader, Protocol):
     """A format that must be seen as a whole: one document, or rows that belong together."""
 
