@@ -27,6 +27,7 @@ __all__ = [
     "Verdict",
     "Watcher",
     "as_object",
+    "read_answer",
     "require",
     "require_messages",
     "require_stream",
@@ -272,6 +273,16 @@ def soft_error(document: Any) -> JsonObject | None:
     if not error:
         return None
     return error if isinstance(error, dict) else {"message": str(error)}
+
+
+def read_answer(body: bytes) -> Any:
+    """Return the document of an answer, or the Verdict on one that is no JSON or that holds an error object."""
+    try:
+        document = msgspec.json.decode(body)
+    except msgspec.DecodeError:
+        return Verdict(unfit="malformed answer")
+    error = soft_error(document)
+    return document if error is None else Verdict(unfit="error in the answer", error=error)
 
 
 def require_messages(body: JsonObject) -> list[JsonObject]:

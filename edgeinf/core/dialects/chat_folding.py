@@ -6,7 +6,7 @@ by it, other lists are appended, objects are merged, and what is said once stays
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -14,7 +14,7 @@ import msgspec
 from edgeinf.core.wire.canonical import JsonObject
 from edgeinf.core.wire.sse import DONE, Event
 
-__all__ = ["fold_chunks", "merge_delta", "unfold_message"]
+__all__ = ["fold_chunks", "gathered", "merge_delta", "set_field", "unfold_message"]
 
 # Fields of a delta that name a thing rather than continue a text; some servers repeat them in every chunk.
 _SAID_ONCE = frozenset({"role", "id", "type", "index", "name", "format", "call_id", "object"})
@@ -56,6 +56,20 @@ def _merge_item(items: list[Any], item: Any) -> None:
 
 def fold_chunks(events: Sequence[Event]) -> bytes:
     """Turn the events of a complete chat stream into a ``chat.completion``. Raise ValueError if there are none."""
+    whole, choices = gathered(events, _fold_choice)
+    whole.pop("object", None)
+    document = {"id": whole.pop("id", None), "object": "chat.completion", **whole}
+    document["choices"] = [_finished(choice) for choice in choices]
+    return msgspec.json.encode(document)
+
+
+def gathered(
+    events: Sequence[Event], fold_choice: Callable[[JsonObject, JsonObject], None]
+) -> tuple[JsonObject, list[JsonObject]]:
+    """Return the fields beside the choices as they were last said, and the choices in order, each folded.
+
+    Raise ValueError if there are none.
+    """
     whole: JsonObject = {}
     choices: dict[int, JsonObject] = {}
     for event in events:
@@ -65,17 +79,15 @@ def fold_chunks(events: Sequence[Event]) -> bytes:
         if not isinstance(chunk, dict):
             raise ValueError("an event of the stream is no object")
         for field, value in chunk.items():
-            if field not in ("choices", "object", "obfuscation") and (value is not None or field not in whole):
+            if field not in ("choices", "obfuscation") and (value is not None or field not in whole):
                 whole[field] = value
         for choice in chunk.get("choices") or ():
-            _fold_choice(choices.setdefault(choice.get("index", 0), {}), choice)
+            fold_choice(choices.setdefault(choice.get("index", 0), {}), choice)
     if not choices:
         raise ValueError("the stream has no choices")
-    document = {"id": whole.pop("id", None), "object": "chat.completion", **whole}
-    document["choices"] = [_finished(choices[index]) for index in sorted(choices)]
-    if document.get("usage") is None:
-        document.pop("usage", None)
-    return msgspec.json.encode(document)
+    if whole.get("usage") is None:
+        whole.pop("usage", None)
+    return whole, [choices[index] for index in sorted(choices)]
 
 
 def _fold_choice(into: JsonObject, choice: JsonObject) -> None:
@@ -83,13 +95,19 @@ def _fold_choice(into: JsonObject, choice: JsonObject) -> None:
         if field == "delta":
             if isinstance(value, dict):
                 merge_delta(into.setdefault("message", {}), value)
-        elif field == "logprobs" and isinstance(value, dict):
-            target = into.get("logprobs")
-            if not isinstance(target, dict):
-                target = into["logprobs"] = {}
-            merge_delta(target, value)
-        elif value is not None or field not in into:
-            into[field] = value
+        else:
+            set_field(into, field, value)
+
+
+def set_field(into: JsonObject, field: str, value: Any) -> None:
+    """Set what is said of a choice besides its text: log probabilities are added up, the rest is said once."""
+    if field == "logprobs" and isinstance(value, dict):
+        target = into.get("logprobs")
+        if not isinstance(target, dict):
+            target = into["logprobs"] = {}
+        merge_delta(target, value)
+    elif value is not None or field not in into:
+        into[field] = value
 
 
 def _finished(choice: JsonObject) -> JsonObject:

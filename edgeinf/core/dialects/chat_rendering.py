@@ -7,7 +7,7 @@ import re
 import msgspec
 
 from edgeinf.core.call import Call
-from edgeinf.core.dialects.base import Verdict, as_object, soft_error, str_or_none
+from edgeinf.core.dialects.base import Verdict, as_object, read_answer, str_or_none
 from edgeinf.core.dialects.openai_common import read_usage
 from edgeinf.core.wire.canonical import JsonObject
 from edgeinf.core.wire.sse import DONE, Event
@@ -33,13 +33,9 @@ def with_usage(call: Call) -> JsonObject | None:
 
 def judge_choices(call: Call, body: bytes) -> Verdict:
     """Judge a whole answer: every choice there and finished, no error, nothing filtered."""
-    try:
-        document = msgspec.json.decode(body)
-    except msgspec.DecodeError:
-        return Verdict(unfit="malformed answer")
-    error = soft_error(document)
-    if error is not None:
-        return Verdict(unfit="error in the answer", error=error)
+    document = read_answer(body)
+    if isinstance(document, Verdict):
+        return document
     document = as_object(document)
     listed = document.get("choices")
     choices = [choice for choice in listed if isinstance(choice, dict)] if isinstance(listed, list) else []

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from edgeinf.core.dialects.chat_folding import merge_delta
+from edgeinf.core.dialects.chat_folding import gathered, set_field
 from edgeinf.core.wire.canonical import JsonObject
 from edgeinf.core.wire.sse import DONE, Event
 
@@ -19,37 +19,16 @@ _PIECES = ("text", "reasoning_content", "reasoning")
 
 def fold_texts(events: Sequence[Event]) -> bytes:
     """Turn the events of a complete stream into a ``text_completion``. Raise ValueError if there are none."""
-    whole: JsonObject = {}
-    choices: dict[int, JsonObject] = {}
-    for event in events:
-        if event.data.startswith(DONE):
-            continue
-        chunk = msgspec.json.decode(event.data)
-        if not isinstance(chunk, dict):
-            raise ValueError("an event of the stream is no object")
-        for field, value in chunk.items():
-            if field not in ("choices", "obfuscation") and (value is not None or field not in whole):
-                whole[field] = value
-        for choice in chunk.get("choices") or ():
-            _fold_choice(choices.setdefault(choice.get("index", 0), {}), choice)
-    if not choices:
-        raise ValueError("the stream has no choices")
-    if whole.get("usage") is None:
-        whole.pop("usage", None)
-    return msgspec.json.encode({**whole, "choices": [choices[index] for index in sorted(choices)]})
+    whole, choices = gathered(events, _fold_choice)
+    return msgspec.json.encode({**whole, "choices": choices})
 
 
 def _fold_choice(into: JsonObject, choice: JsonObject) -> None:
     for field, value in choice.items():
         if field in _PIECES and isinstance(value, str):
             into[field] = (into.get(field) or "") + value
-        elif field == "logprobs" and isinstance(value, dict):
-            target = into.get("logprobs")
-            if not isinstance(target, dict):
-                target = into["logprobs"] = {}
-            merge_delta(target, value)
-        elif value is not None or field not in into:
-            into[field] = value
+        else:
+            set_field(into, field, value)
 
 
 def unfold_texts(body: bytes) -> list[Event]:

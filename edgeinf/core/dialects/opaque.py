@@ -6,11 +6,9 @@ dialect is relayed and never kept. Answers may be bytes of any kind.
 
 from __future__ import annotations
 
-import msgspec
-
 from edgeinf.core.call import Call, Usage
 from edgeinf.core.dialects import openai_common
-from edgeinf.core.dialects.base import Defaults, Rewrite, Verdict, as_object, soft_error, str_or_none
+from edgeinf.core.dialects.base import Defaults, Rewrite, Verdict, as_object, read_answer, str_or_none
 from edgeinf.core.dialects.openai_common import url_inputs
 from edgeinf.core.errors import CallError
 from edgeinf.core.wire.canonical import JsonObject
@@ -66,13 +64,9 @@ class Opaque(Defaults):
             return Verdict(unfit="an empty answer")
         if call.path == _SPEECH and not body.startswith(b"{"):
             return Verdict(unfit=None)
-        try:
-            document = msgspec.json.decode(body)
-        except msgspec.DecodeError:
-            return Verdict(unfit="malformed answer")
-        error = soft_error(document)
-        if error is not None:
-            return Verdict(unfit="error in the answer", error=error)
+        document = read_answer(body)
+        if isinstance(document, Verdict):
+            return document
         document = as_object(document)
         unfit = None
         if call.path == _IMAGES:

@@ -19,8 +19,8 @@ from edgeinf.core.dialects.base import (
     Rewrite,
     Verdict,
     as_object,
+    read_answer,
     require,
-    soft_error,
     str_or_none,
     whole_or_value_error,
 )
@@ -81,13 +81,9 @@ class OpenAIEmbeddings(Defaults):
         return True
 
     def judge(self, call: Call, body: bytes) -> Verdict:
-        try:
-            document = msgspec.json.decode(body)
-        except msgspec.DecodeError:
-            return Verdict(unfit="malformed answer")
-        error = soft_error(document)
-        if error is not None:
-            return Verdict(unfit="error in the answer", error=error)
+        document = read_answer(body)
+        if isinstance(document, Verdict):
+            return document
         document = as_object(document)
         usage = read_usage(document.get("usage"))
         return Verdict(

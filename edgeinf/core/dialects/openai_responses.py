@@ -19,9 +19,9 @@ from edgeinf.core.dialects.base import (
     Rewrite,
     Verdict,
     as_object,
+    read_answer,
     require,
     require_stream,
-    soft_error,
     str_or_none,
     whole_or_value_error,
 )
@@ -140,13 +140,9 @@ class OpenAIResponses(Defaults):
         return ResponsesWatcher()
 
     def judge(self, call: Call, body: bytes) -> Verdict:
-        try:
-            document = msgspec.json.decode(body)
-        except msgspec.DecodeError:
-            return Verdict(unfit="malformed answer")
-        error = soft_error(document)
-        if error is not None:
-            return Verdict(unfit="error in the answer", error=error)
+        document = read_answer(body)
+        if isinstance(document, Verdict):
+            return document
         document = as_object(document)
         return Verdict(
             unfit=unfit_status(document),

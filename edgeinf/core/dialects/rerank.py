@@ -13,7 +13,7 @@ import msgspec
 
 from edgeinf.core.call import Call, Usage
 from edgeinf.core.dialects import openai_common
-from edgeinf.core.dialects.base import Defaults, Rewrite, Verdict, as_object, require, soft_error, str_or_none
+from edgeinf.core.dialects.base import Defaults, Rewrite, Verdict, as_object, read_answer, require, str_or_none
 from edgeinf.core.dialects.openai_common import UNKEYED
 from edgeinf.core.errors import CallError
 from edgeinf.core.wire.canonical import JsonObject
@@ -65,13 +65,9 @@ class Rerank(Defaults):
         return True
 
     def judge(self, call: Call, body: bytes) -> Verdict:
-        try:
-            document = msgspec.json.decode(body)
-        except msgspec.DecodeError:
-            return Verdict(unfit="malformed answer")
-        error = soft_error(document)
-        if error is not None:
-            return Verdict(unfit="error in the answer", error=error)
+        document = read_answer(body)
+        if isinstance(document, Verdict):
+            return document
         results = document if isinstance(document, list) else as_object(document).get("results")
         document = as_object(document)
         return Verdict(unfit=_unfit(results, call), usage=_usage(document), model=str_or_none(document.get("model")))

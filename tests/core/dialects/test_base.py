@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from edgeinf.core.dialects import by_name, dialects, for_path
-from edgeinf.core.dialects.base import Dialect, as_object, require, soft_error, str_or_none
+from edgeinf.core.dialects.base import Dialect, Verdict, as_object, read_answer, require, soft_error, str_or_none
 from edgeinf.core.errors import CallError
 
 
@@ -73,3 +73,22 @@ def test_a_call_with_one_key_is_its_own_only_part(name: str) -> None:
     assert dialect.split_call(call, [0]) == body
     if name != "openai-embeddings":
         assert dialect.split_answer(call, b"x") == [b"x"]
+
+
+@pytest.mark.parametrize(
+    ("body", "unfit"),
+    [
+        (b"{", "malformed answer"),
+        (b'{"error": "no"}', "error in the answer"),
+        (b'{"error": {"code": 1}}', "error in the answer"),
+    ],
+    ids=["cut off", "an error in words", "an error object"],
+)
+def test_what_is_no_answer_is_judged_at_once(body: bytes, unfit: str) -> None:
+    verdict = read_answer(body)
+    assert isinstance(verdict, Verdict)
+    assert verdict.unfit == unfit
+
+
+def test_an_answer_is_read_to_its_document() -> None:
+    assert read_answer(b'[{"error": null}]') == [{"error": None}]
