@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from edgeinf.analyze.asking import instructions, surroundings
 from edgeinf.analyze.blocks import BLOCK_BYTES, BYTES_PER_TOKEN
-from edgeinf.analyze.interpret import instructions, question_number
 from edgeinf.analyze.log import Log
 from edgeinf.analyze.parting import Parting, Piece, Place, advice, alike, common, laid_out, named, part
 from edgeinf.analyze.record import call_of
@@ -197,10 +197,10 @@ def _prompts(log: Log, rows: set[int]) -> dict[int, _Prompt]:
         pieces = laid_out(call.body)
         chars = sum(piece.chars for piece in pieces)
         counted = 0 if log.input is None else int(log.input[row])
-        said = instructions(call)
+        said = instructions(call.body)
         found[row] = _Prompt(
             pieces=pieces,
-            frame=question_number("", call) & 0xFFFFFFFF,
+            frame=surroundings(call.body),
             begins=said[: 2 * _LABEL_CHARS],
             per_char=counted / chars if counted > 0 else 1 / BYTES_PER_TOKEN,
             chars=chars,

@@ -1,24 +1,41 @@
-"""Fingerprints that are equal wherever a looser level's forms are, and far cheaper.
+"""Fingerprints that are equal wherever a level's forms are, and far cheaper.
 
-``loose`` changes ASCII text in three ways only: capitals, white space, and marks at the end. So a text without them is
-the same before and after, and two requests with equal loose forms have equal fingerprints; ``masked`` does the same
-once its masks are applied. Text beyond ASCII is brought to its true form first, since rules there replace characters.
-Most requests share their fingerprint with none, and so can share their key with none.
+A body's texts are replaced by short digests of them, which are remembered: system prompts repeat. At ``exact`` and
+``safe`` a digest is of the text's own form. ``loose`` changes ASCII text in three ways only: capitals, white space,
+and marks at the end. So a text without them is the same before and after, and two requests with equal loose forms
+have equal fingerprints; ``masked`` does the same once its masks are applied. Text beyond ASCII is brought to its true
+form first, since rules there replace characters. Most requests share their fingerprint with none, and so can share
+their key with none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from array import array
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from edgeinf.analyze.remembered import Texts
+import xxhash
+
 from edgeinf.core.normalize import fences
 from edgeinf.core.normalize.base import Rule
 from edgeinf.core.normalize.levels import LEVELS, Level, level
 from edgeinf.core.normalize.passage import Passage
+from edgeinf.core.wire.canonical import JsonObject, canonical
 
-__all__ = ["COARSE", "REWRITTEN_DIALECTS", "CoarseLevel", "coarse_levels", "squashed"]
+__all__ = [
+    "COARSE",
+    "REWRITTEN_DIALECTS",
+    "CoarseLevel",
+    "Digest",
+    "coarse_levels",
+    "digest",
+    "fingerprint",
+    "frame_number",
+    "number",
+    "squashed",
+]
 
+# Levels whose fingerprints may be equal where the keys are not.
 COARSE = ("loose", "masked")
 # Those that let a level rewrite texts; all of them have one key for each call.
 REWRITTEN_DIALECTS = frozenset({"openai-chat", "openai-responses", "anthropic-messages"})
@@ -26,75 +43,131 @@ REWRITTEN_DIALECTS = frozenset({"openai-chat", "openai-responses", "anthropic-me
 _SMALL = bytes(ord(chr(byte).lower()) if byte < 128 else byte for byte in range(256))
 _WHITE = bytes(byte for byte in range(128) if chr(byte).isspace())
 _LOOSE = LEVELS["loose"].user
+_WORD = 2**64 - 1
+
+Digest = Callable[[str], int]
 
 
-def squashed(text: str) -> str:
-    """Return ASCII text without capitals, white space and closing marks; other text as it is."""
+def squashed(text: str) -> bytes:
+    """Return ASCII text without capitals, white space and closing marks; other text as it is.
+
+    Raise CallError 400 where it is no text (a lone surrogate).
+    """
     if not text.isascii():
-        return text
-    return text.encode().translate(_SMALL, _WHITE).rstrip(b".!?").decode()
+        return _bytes(text)
+    return text.encode().translate(_SMALL, _WHITE).rstrip(b".!?")
+
+
+def digest(text: str) -> int:
+    """Return a number for a text as it is. Raise CallError 400 where it is none."""
+    return xxhash.xxh3_64_intdigest(_bytes(text))
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return canonical(text)  # which has the words for what is wrong
 
 
 class CoarseLevel:
-    """Rewrites as a level does, but tells fewer texts apart. ``of`` is the level, possibly one that remembers."""
+    """Rewrites as a level does, but leaves digests of texts, which may tell fewer of them apart.
+
+    ``user`` and ``system`` give the digests of plain texts.
+    """
 
     identity = False
 
-    def __init__(self, of: Any, like: Level) -> None:
-        self._of = of
+    def __init__(self, like: Level, digests: dict[Passage, Digest]) -> None:
+        """``digests`` gathers those of each passage, so that levels share what they have in common."""
+        self._like = like
+        self._squashing = like.name in COARSE
         self.name = like.name
-        self._user = _text(like.user, lambda text: str(of.content("user", text)))
-        self._system = _text(like.system, lambda text: str(of.content("system", text)))
+        self.keep_properties_order = like.keep_properties_order
+        for passage in (like.user, like.system):
+            if passage not in digests:
+                digests[passage] = _squashing(passage) if self._squashing else _digest_of(passage)
+        self.user, self.system = digests[like.user], digests[like.system]
         self._unmasked = {"user": like.user.text == _LOOSE.text, "system": like.system.text == _LOOSE.text}
 
     def content(self, role: str, content: Any) -> Any:
-        """Return a message's content, squashed."""
+        """Return a digest of a message's text, or its parts with their texts in normal form or squashed."""
         if isinstance(content, str):
-            return self._user(content) if role == "user" else self._system(content)
+            return self.user(content) if role == "user" else self.system(content)
         if not isinstance(content, list) or not content:
             return content
+        if not self._squashing:
+            content = self._like.content(role, content)
+            return digest(content) if isinstance(content, str) else content
         if not self._unmasked["user" if role == "user" else "system"] or not all(map(_ascii_part, content)):
-            content = self._of.content(role, content)
+            content = self._like.content(role, content)
             if isinstance(content, str):
-                return squashed(content)
+                return xxhash.xxh3_64_intdigest(squashed(content))
         elif len(content) == 1 and _is_text(content[0]) and len(content[0]) == 2:
-            return squashed(content[0]["text"])
-        return [{**part, "text": squashed(part["text"])} if _is_text(part) else part for part in content]
+            return xxhash.xxh3_64_intdigest(squashed(content[0]["text"]))
+        return [{**part, "text": squashed(part["text"]).decode()} if _is_text(part) else part for part in content]
 
     def tools(self, tools: Any) -> Any:
         """Return tool definitions as the level does: masks change them, and nothing else does."""
-        return self._of.tools(tools)
+        return self._like.tools(tools)
 
 
-def coarse_levels(names: tuple[str, ...], masks: tuple[str, ...] | None, own: list[Any]) -> list[CoarseLevel]:
-    """Return what stands in for the levels after ``safe``; none where another order makes that impossible.
-
-    ``own`` are the levels themselves, one per name.
-    """
-    if "safe" not in names or not set(names[: names.index("safe")]).isdisjoint(COARSE):
+def coarse_levels(names: tuple[str, ...], masks: tuple[str, ...] | None) -> list[CoarseLevel]:
+    """Return what stands in for the levels; none where no level tells which questions are one for sure."""
+    if "safe" not in names:
         return []
-    after = names[names.index("safe") + 1 :]
-    if not set(after) <= set(COARSE):
-        return []
-    return [
-        CoarseLevel(of, level(name) if masks is None else level(name, masks))
-        for name, of in zip(after, own[-len(after) :] if after else [], strict=True)
-    ]
+    digests: dict[Passage, Digest] = {}
+    return [CoarseLevel(level(name) if masks is None else level(name, masks), digests) for name in names]
 
 
-def _text(passage: Passage, normal: Callable[[str], str]) -> Callable[[str], str]:
-    """Return what squashes one kind of text; ``normal`` is the level's own way with it."""
+def fingerprint(body: JsonObject, rule: CoarseLevel) -> int:
+    """Return what stands for the key of a keyed body, its texts rewritten by ``rule``."""
+    keep = rule.keep_properties_order
+    frame, messages = {k: v for k, v in body.items() if k != "messages"}, body.get("messages")
+    if isinstance(messages, list):
+        messages = [_digested(message) for message in messages]
+        if all(len(m) == 2 and isinstance(m.get("content"), int) for m in messages):
+            roles = tuple(message["role"] for message in messages)
+            digests = [message["content"] & _WORD for message in messages]
+            return number(frame_number(canonical(frame, keep_properties_order=keep), roles), digests)
+    return xxhash.xxh3_64_intdigest(canonical({**frame, "messages": messages}, keep_properties_order=keep))
+
+
+def frame_number(frame: bytes, roles: tuple[str, ...]) -> int:
+    """Return what stands for a body, in canonical form, without its messages, of which each is a role and a text."""
+    return xxhash.xxh3_64_intdigest(b"%b\n%b" % (frame, canonical(roles)))
+
+
+def number(frame: int, digests: Sequence[int]) -> int:
+    """Return the fingerprint of a frame with the digests of its texts."""
+    return xxhash.xxh3_64_intdigest(array("Q", digests), seed=frame)
+
+
+def _digested(message: JsonObject) -> JsonObject:
+    """Return a message with a digest for its text also where no level rewrites it."""
+    content = message.get("content")
+    return {**message, "content": digest(content)} if isinstance(content, str) else message
+
+
+def _digest_of(passage: Passage) -> Digest:
+    normal = passage.normal
+    return (lambda text: digest(normal(text))) if passage.text else digest
+
+
+def _squashing(passage: Passage) -> Digest:
+    """Return what squashes one kind of text."""
     masks = tuple(rule for rule in passage.text if rule not in _LOOSE.text)
-    if passage.text == _LOOSE.text:
-        return lambda text: squashed(text) if text.isascii() else squashed(normal(text))
-    first = passage.text.index(masks[0])
-    return Texts(_masking(passage.text[: first + len(masks)], normal))
+    normal = passage.normal
+    if not masks:
+        return lambda text: xxhash.xxh3_64_intdigest(squashed(text if text.isascii() else normal(text)))
+    masking = _masking(passage.text[: passage.text.index(masks[0]) + len(masks)], normal)
+    return lambda text: xxhash.xxh3_64_intdigest(masking(text))
 
 
-def _masking(rules: tuple[Rule, ...], normal: Callable[[str], str]) -> Callable[[str], str]:
+def _masking(rules: tuple[Rule, ...], normal: Callable[[str], str]) -> Callable[[str], bytes]:
     """Return the masks and what comes before them, then squashed; what comes after leaves that alone."""
 
-    def squash(text: str) -> str:
+    def squash(text: str) -> bytes:
         if not text.isascii() or fences.may_hold(text):
             return squashed(normal(text))
         done = text

@@ -6,19 +6,23 @@ No object per request exists: about 70 bytes each, so that a log of a gigabyte f
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
+from operator import attrgetter
 from typing import Any, Literal
 
 import msgspec
 import xxhash
 
 from edgeinf.analyze.blocks import BLOCK_TOKENS
-from edgeinf.analyze.interpret import Context, Meaning
+from edgeinf.analyze.meaning import Context, Meaning
 from edgeinf.analyze.record import Damaged, Record
 from edgeinf.analyze.source import Chunk
 
 __all__ = ["FLOATS", "Batch", "Builder", "Group"]
 
+_AT_ONCE = 512
 _NONE = -1
 _NAN = float("nan")
 _MOST = 2**31 - 1
@@ -30,27 +34,53 @@ FLOATS: dict[str, Literal["d", "f"]] = {"at": "d", "latency": "f", "ttft": "f", 
 COUNTS = ("input", "output", "cached", "cache_write")
 
 
-# Name, type and what stands for "not said"; the order is that of a row. None: the column is always there.
-_COLUMNS: tuple[tuple[str, Any, float | None], ...] = (
-    ("offset", "I", None),
-    ("group", "I", None),
-    ("flags", "B", None),
-    ("reason", "B", None),
-    ("question", "Q", None),
-    ("user", "I", 0),
-    ("session", "I", 0),
-    *((name, "i", _NONE) for name in COUNTS),
-    *((name, kind, _NAN) for name, kind in FLOATS.items()),
-)
+# Type and what stands for "not said". None: the column is always there.
+_COLUMNS: dict[str, tuple[Any, float | None]] = {
+    "offset": ("I", None),
+    "group": ("I", None),
+    "flags": ("B", None),
+    "reason": ("B", None),
+    "question": ("Q", None),
+    "user": ("I", 0),
+    "session": ("I", 0),
+    **dict.fromkeys(COUNTS, ("i", _NONE)),
+    **{name: (kind, _NAN) for name, kind in FLOATS.items()},
+}
+# The columns that are a field of the record as it stands.
+_FIELDS = {
+    "at": attrgetter("at"),
+    "latency": attrgetter("latency_ms"),
+    "ttft": attrgetter("ttft_ms"),
+    "usd": attrgetter("usd"),
+    **{name: attrgetter(f"{name}_tokens") for name in COUNTS},
+}
+_DESCRIBED = attrgetter("model", "route", "tenant", "team", "key_id", "scope")
 
 
-def _count(value: int | None) -> int:
-    return _NONE if value is None else value if value < _MOST else _MOST
-
-
-def _number(name: str) -> int:
+def _number(name: str | None) -> int:
     """Return a number for a name; zero stands for none. Two names share one in four thousand million times."""
-    return xxhash.xxh32_intdigest(name.encode("utf-8", "surrogatepass")) or 1
+    return 0 if name is None else xxhash.xxh32_intdigest(name.encode("utf-8", "surrogatepass")) or 1
+
+
+def _filled(kind: Any, values: list[Any], absent: Any) -> array[Any]:
+    """Return values as a column; few of them hold a None, or a count that is too large."""
+    try:
+        return array(kind, values)
+    except (TypeError, OverflowError):
+        return array(kind, [absent if value is None else min(value, _MOST) for value in values])
+
+
+def _flags(record: Record, meaning: Meaning) -> int:
+    flags = 0 if meaning.reason is not None else ELIGIBLE | STORABLE
+    if record.status is not None and not 200 <= record.status < 300:
+        flags = flags & ELIGIBLE | FAILED
+    if meaning.sampled:
+        flags |= SAMPLED
+    if record.answer is not None:
+        flags |= ANSWERED
+    if record.cache in ("hit", "stale", "collapsed"):
+        flags |= SERVED
+    return flags | REDACTED if meaning.redacted else flags
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -85,28 +115,34 @@ class Batch(msgspec.Struct, frozen=True):
 
 
 class Builder:
-    """Gathers the rows of one chunk."""
+    """Gathers the rows of one chunk, some at a time and then column by column."""
 
     def __init__(self, levels: Sequence[str], gateways: Sequence[str] = ()) -> None:
         self.levels = tuple(levels)
-        self._gates = {name: array("Q") for name in gateways}
-        self.rows = 0
         self.damaged = 0
         self.skipped: dict[str, int] = {}
-        self._groups: dict[Group, int] = {}
-        self._group_memo: dict[tuple[object, ...], int] = {}
-        self._reasons: dict[str, int] = {}
-        self._unknown: dict[str, int] = {}
-        self._lengths: dict[int, int] = {}
-        self._ids: set[int] = set()
-        self._repeated_ids = self._with_id = 0
-        self._rows: list[tuple[Any, ...]] = []
+        self._rows = 0
+        self._waiting: list[tuple[Record, Meaning, int]] = []
+        self._columns: dict[str, array[Any]] = {name: array(kind) for name, (kind, _) in _COLUMNS.items()}
+        self._keys = {level: array("Q") for level in levels}
+        self._gates = {name: array("Q") for name in gateways}
         self._parts = array("H")
-        self._single = True
         self._block = array("Q")
         self._blocks = array("I")
         self._block_tokens: set[int] = set()
-        self._keys = {level: array("Q") for level in levels}
+        self._groups: dict[Group, int] = {}
+        self._group_memo: dict[tuple[object, ...], int] = {}
+        self._reasons: dict[str, int] = {}
+        self._number = lru_cache(maxsize=None)(_number)
+        self._unknown: dict[str, int] = {}
+        self._lengths: Counter[int] = Counter()
+        self._ids: set[str] = set()
+        self._with_id = 0
+
+    @property
+    def rows(self) -> int:
+        """Return how many requests were added."""
+        return self._rows + len(self._waiting)
 
     def skip(self, fault: Exception) -> None:
         """Count a line that gave no request."""
@@ -115,70 +151,57 @@ class Builder:
 
     def add(self, record: Record, meaning: Meaning, offset: int) -> None:
         """Add one request."""
-        self.rows += 1
-        status = record.status
-        failed = status is not None and not 200 <= status < 300
-        reason = meaning.reason
-        flags = 0 if reason is not None else ELIGIBLE if failed else ELIGIBLE | STORABLE
-        if meaning.sampled:
-            flags |= SAMPLED
-        if record.answer is not None:
-            flags |= ANSWERED
-        if record.cache in ("hit", "stale", "collapsed"):
-            flags |= SERVED
-        if failed:
-            flags |= FAILED
-        if meaning.redacted:
-            flags |= REDACTED
-        self._add_keys(meaning)
-        for name, number in zip(self._gates, meaning.gates or (0,) * len(self._gates), strict=True):
-            self._gates[name].append(number)
-        blocks = record.blocks if record.blocks is not None else meaning.blocks
-        self._blocks.append(len(blocks))
-        if blocks:
-            self._block.extend(blocks)
-            self._block_tokens.add(record.block_tokens or BLOCK_TOKENS)
-        user = record.user or meaning.user
-        session = record.session
-        self._rows.append(
-            (
-                offset,
-                self._group_of(record, meaning),
-                flags,
-                0 if reason is None else self._reason_of(reason),
-                meaning.question,
-                0 if user is None else _number(user),
-                0 if session is None else _number(session),
-                _count(record.input_tokens),
-                _count(record.output_tokens),
-                _count(record.cached_tokens),
-                _count(record.cache_write_tokens),
-                _NAN if record.at is None else record.at,
-                _NAN if record.latency_ms is None else record.latency_ms,
-                _NAN if record.ttft_ms is None else record.ttft_ms,
-                _NAN if record.usd is None else record.usd,
-            )
-        )
-        length = meaning.prompt_chars
-        if length >= 500:
-            self._lengths[length] = self._lengths.get(length, 0) + 1
-        if record.id is not None:
-            self._with_id += 1
-            number = hash(record.id)
-            if number in self._ids:
-                self._repeated_ids += 1
-            else:
-                self._ids.add(number)
+        self._waiting.append((record, meaning, offset))
+        if len(self._waiting) >= _AT_ONCE:
+            self._flush()
 
-    def _add_keys(self, meaning: Meaning) -> None:
-        try:
-            single = [key for (key,) in meaning.keys]  # type: ignore[misc]  # a None takes the long way
-        except (TypeError, ValueError):
-            self._add_parts(meaning)
+    def _flush(self) -> None:
+        """Turn the rows that wait into numbers."""
+        if not self._waiting:
             return
-        for column, key in zip(self._keys.values(), single, strict=True):
-            column.append(key)
-        self._parts.append(1)
+        records, meanings, offsets = zip(*self._waiting, strict=True)
+        self._rows += len(records)
+        self._waiting.clear()
+        number = self._number
+        values: dict[str, list[Any]] = {
+            "offset": list(offsets),
+            "group": self._groups_of(records, meanings),
+            "flags": list(map(_flags, records, meanings)),
+            "reason": [0 if m.reason is None else self._reason_of(m.reason) for m in meanings],
+            "question": [m.question for m in meanings],
+            "user": [number(r.user or m.user) for r, m in zip(records, meanings, strict=True)],
+            "session": [number(r.session) for r in records],
+            **{name: list(map(field, records)) for name, field in _FIELDS.items()},
+        }
+        for name, (kind, absent) in _COLUMNS.items():
+            self._columns[name] += _filled(kind, values[name], absent)
+        self._add_keys(meanings)
+        self._add_blocks(records, meanings)
+        for place, gate in enumerate(self._gates.values()):
+            gate.extend([m.gates[place] if m.gates else 0 for m in meanings])
+        self._lengths.update([m.prompt_chars for m in meanings if m.prompt_chars >= 500])
+        ids = [r.id for r in records if r.id is not None]
+        self._with_id += len(ids)
+        self._ids.update(ids)
+
+    def _add_blocks(self, records: Sequence[Record], meanings: Sequence[Meaning]) -> None:
+        blocks = [m.blocks if r.blocks is None else r.blocks for r, m in zip(records, meanings, strict=True)]
+        self._blocks.extend(map(len, blocks))
+        for record, some in zip(records, blocks, strict=True):
+            if some:
+                self._block.extend(some)
+                self._block_tokens.add(record.block_tokens or BLOCK_TOKENS)
+
+    def _add_keys(self, meanings: Sequence[Meaning]) -> None:
+        try:
+            single = [[key for (key,) in keys] for keys in zip(*[m.keys for m in meanings], strict=True)]
+        except (TypeError, ValueError):  # a key that is unknown, or several
+            for meaning in meanings:
+                self._add_parts(meaning)
+            return
+        for column, keys in zip(self._keys.values(), single, strict=True):
+            column.extend(keys)
+        self._parts.extend([1] * len(meanings))
 
     def _add_parts(self, meaning: Meaning) -> None:
         parts = 1
@@ -200,28 +223,26 @@ class Builder:
                 unique = list(dict.fromkeys(keys)) or [0]
                 column.extend(unique + [unique[0]] * (parts - len(unique)))
         self._parts.append(parts)
-        if parts != 1:
-            self._single = False
 
-    def _group_of(self, record: Record, meaning: Meaning) -> int:
-        scope = record.scope
-        memo = (
-            meaning.context, record.model, record.route, record.tenant, record.team, record.key_id,
-            None if scope is None else (scope.kind, scope.id),
-        )  # fmt: skip
-        found = self._group_memo.get(memo)
-        if found is None:
-            group = Group(
-                context=meaning.context,
-                model=record.model or meaning.context.model,
-                route=record.route,
-                tenant=record.tenant,
-                team=record.team,
-                key_id=record.key_id,
-                scope_kind=None if scope is None else scope.kind,
-                scope_id=None if scope is None else scope.id,
-            )
-            found = self._group_memo[memo] = self._groups.setdefault(group, len(self._groups))
+    def _groups_of(self, records: Sequence[Record], meanings: Sequence[Meaning]) -> list[int]:
+        memo, found = self._group_memo, []
+        for meaning, described in zip(meanings, map(_DESCRIBED, records), strict=True):
+            key = (meaning.context, described)
+            number = memo.get(key)
+            if number is None:
+                model, route, tenant, team, key_id, scope = described
+                group = Group(
+                    context=meaning.context,
+                    model=model or meaning.context.model,
+                    route=route,
+                    tenant=tenant,
+                    team=team,
+                    key_id=key_id,
+                    scope_kind=None if scope is None else scope.kind,
+                    scope_id=None if scope is None else scope.id,
+                )
+                number = memo[key] = self._groups.setdefault(group, len(self._groups))
+            found.append(number)
         return found
 
     def _reason_of(self, reason: str) -> int:
@@ -231,20 +252,21 @@ class Builder:
 
     def batch(self, read_bytes: int, chunk: Chunk | None = None) -> Batch:
         """Return what was gathered; columns without any value are left out."""
-        columns: dict[str, array[int] | array[float]] = {}
-        for (name, kind, absent), values in zip(_COLUMNS, zip(*self._rows, strict=True), strict=False):
-            column: Any = array(kind, values)
-            if absent is None or any(value != absent and value == value for value in values):
-                columns[name] = column
+        self._flush()
+        columns: dict[str, array[Any]] = {
+            name: self._columns[name]
+            for name, (_, absent) in _COLUMNS.items()
+            if absent is None or any(value != absent and value == value for value in self._columns[name])
+        }
         columns.update({f"key:{name}": column for name, column in self._keys.items()})
         columns.update({f"gate:{name}": column for name, column in self._gates.items()})
-        if not self._single:
+        if any(parts != 1 for parts in self._parts):
             columns["parts"] = self._parts
         if self._block:
             columns["block"], columns["blocks"] = self._block, self._blocks
         lengths = dict(sorted(self._lengths.items(), key=lambda item: -item[1])[:20])
         return Batch(
-            self.rows,
+            self._rows,
             {name: column.tobytes() for name, column in columns.items()},
             list(self._groups),
             list(self._reasons),
@@ -253,7 +275,7 @@ class Builder:
             self._unknown,
             lengths,
             self._with_id,
-            self._repeated_ids,
+            self._with_id - len(self._ids),
             read_bytes,
             sorted(self._block_tokens),
             chunk,

@@ -7,19 +7,17 @@ apart in a :class:`Context`, so that one pass over a log serves every scope.
 
 from __future__ import annotations
 
-import re
-import zlib
-from collections.abc import Iterator
-from typing import Any
-
 import msgspec
 import xxhash
 
+from edgeinf.analyze.asking import is_redacted, last_question, question_number
 from edgeinf.analyze.blocks import SHORTEST_BYTES, prompt_blocks
-from edgeinf.analyze.coarse import REWRITTEN_DIALECTS, CoarseLevel, coarse_levels
+from edgeinf.analyze.coarse import REWRITTEN_DIALECTS, CoarseLevel, coarse_levels, fingerprint
 from edgeinf.analyze.gateways import by_name as by_gateway
 from edgeinf.analyze.gateways.base import Gateway
-from edgeinf.analyze.record import Record, call_of
+from edgeinf.analyze.meaning import NO_CONTENT, Context, Meaning
+from edgeinf.analyze.plain import PlainChats
+from edgeinf.analyze.record import Record, call_of, parsed, quick
 from edgeinf.analyze.remembered import remembering
 from edgeinf.core.cacheable import CachePolicy, bypass_reason
 from edgeinf.core.call import Call
@@ -29,37 +27,10 @@ from edgeinf.core.events import EventKeys
 from edgeinf.core.key import Form, spread
 from edgeinf.core.wire.canonical import JsonObject, canonical
 
-__all__ = ["NO_CONTENT", "Context", "Interpreter", "Meaning", "last_question", "skeleton"]
+__all__ = ["Interpreter"]
 
-NO_CONTENT = "no-content"
 _MEMO = 4_000
-_REWRITTEN = frozenset({"system", "developer", "user"})
 _WITH_SCHEMAS = frozenset({"tools", "functions", "response_format", "output_config", "output_format", "text"})
-_HEAD_CHARS = 2_000
-
-
-class Context(msgspec.Struct, frozen=True):
-    """What enters a key besides body and scope."""
-
-    dialect: str = ""
-    path: str = ""
-    query: str = ""
-    model: str = ""
-
-
-class Meaning(msgspec.Struct, frozen=True):
-    """What a request is to the cache. ``keys`` holds, per level, one number per part, or None if unknown."""
-
-    context: Context
-    keys: tuple[tuple[int, ...] | None, ...]
-    reason: str | None = None
-    question: int = 0  # upper half: what is asked, without the volatile; lower half: what surrounds it
-    user: str | None = None
-    sampled: bool = False
-    gates: tuple[int, ...] = ()  # other tools' keys; 0 where they do not cache
-    blocks: tuple[int, ...] = ()  # see blocks.py
-    prompt_chars: int = 0
-    redacted: bool = False
 
 
 class Interpreter:
@@ -78,8 +49,8 @@ class Interpreter:
         self.policy = policy
         self.levels = levels
         self._levels = remembering(levels, masks)
-        self._coarse = coarse_levels(levels, masks, self._levels) if coarse else []
-        self._strict = self._levels[: len(self._levels) - len(self._coarse)]
+        self._coarse = coarse_levels(levels, masks) if coarse else []
+        self._plain = PlainChats(policy, self._coarse) if self._coarse and not gateways else None
         self._by_safe: dict[tuple[Context, tuple[int, ...]], tuple[tuple[int, ...], ...]] = {}
         self._gateways = [by_gateway(name) for name in gateways]
         self._young: dict[tuple[int, str | None], Meaning] = {}
@@ -108,8 +79,15 @@ class Interpreter:
         return _number(canonical(body, keep_properties_order=rule.keep_properties_order))
 
     def _read(self, record: Record) -> Meaning:
+        raw, body = record.request, None
+        if isinstance(raw, bytes):
+            body = quick(raw)
+            if body is not None and self._plain is not None:
+                found = self._plain.meaning(record, raw, body)
+                if found is not None:
+                    return found
         try:
-            call = call_of(record)
+            call = call_of(record, parsed(raw, body) if isinstance(raw, bytes) else None)
         except CallError as error:
             return Meaning(Context(path=record.path or ""), self._none(), f"refused ({error.code})")
         if call is None:
@@ -118,7 +96,8 @@ class Interpreter:
         dialect = by_name(call.dialect)
         context = Context(call.dialect, call.path, call.query, call.model)
         try:
-            keys = self._keys(call, context)
+            coarse = self._coarse and call.dialect in REWRITTEN_DIALECTS
+            keys = _fingerprints(call, self._coarse) if coarse else self._keys(call, context)
         except CallError as error:
             return Meaning(context, self._none(), f"refused ({error.code})", user=call.user)
         temperature = call.body.get("temperature")
@@ -133,7 +112,7 @@ class Interpreter:
             user=call.user,
             sampled=not isinstance(temperature, int | float) or temperature > 0,
             prompt_chars=len(question),
-            redacted="redacted" in question.lower(),
+            redacted=is_redacted(question),
         )
 
     @staticmethod
@@ -148,20 +127,7 @@ class Interpreter:
         keys: list[tuple[int, ...]] = []
         before: list[JsonObject] = []
         ordered = True
-        texts = _plain_texts(call)
-        said: Any = None
-        coarse = self._coarse if call.dialect in REWRITTEN_DIALECTS else []
-        levels = self._strict if coarse else self._levels
-        for number, rule in enumerate(levels):
-            if texts is not None:
-                # Nothing but these texts is rewritten: where a level leaves them as the one before did, keys are equal.
-                rewritten = texts if rule.identity else [(role, rule.content(role, text)) for role, text in texts]
-                if rewritten == said:
-                    keys.append(keys[-1])
-                    if rule.name == "safe" and (known := self._by_safe.get((context, keys[-1]))) is not None:
-                        return (*keys, *known)
-                    continue
-                said = rewritten
+        for number, rule in enumerate(self._levels):
             bodies = dialect.keyed(call, rule)
             # Equal values are equal bytes, unless the order inside a schema's properties counts for one and not both.
             same = bodies == before and (ordered == rule.keep_properties_order or not _has_schema(call))
@@ -172,13 +138,11 @@ class Interpreter:
                 written = [canonical(body, keep_properties_order=keep) for body in bodies]
                 keys.append(tuple(map(_number, written)))
             before, ordered = bodies, rule.keep_properties_order
-            if rule.name == "safe" and (coarse or number + 1 < len(levels)):
+            if rule.name == "safe" and number + 1 < len(self._levels):
                 # Looser levels see nothing but what safe has left.
                 known = self._by_safe.get((context, keys[-1]))
                 if known is not None:
                     return (*keys, *known)
-        if coarse:
-            keys += _fingerprints(call, texts, before, coarse)
         if "safe" in self.levels:
             at = self.levels.index("safe")
             if len(self._by_safe) >= _MEMO:
@@ -201,54 +165,14 @@ class Interpreter:
         return (None,) * len(self._levels)
 
 
-def _fingerprints(
-    call: Call, texts: list[tuple[str, str]] | None, bodies: list[JsonObject], levels: list[CoarseLevel]
-) -> Iterator[tuple[int, ...]]:
-    """Yield what stands for the key at each coarse level: a hash of the body, its texts squashed.
-
-    ``bodies`` are those of another level: where ``texts`` are all that is rewritten, they are put into these.
-    """
-    dialect = by_name(call.dialect)
-    said: Any = None
-    found: tuple[int, ...] = ()
-    for rule in levels:
-        if texts is not None:
-            squashed = [rule.content(role, text) for role, text in texts]
-            if squashed == said:
-                yield found
-                continue
-            said = squashed
-            upcoming = iter(squashed)
-            bodies = [
-                {**body, "messages": [_with(message, upcoming) for message in body["messages"]]} for body in bodies
-            ]
-        else:
-            bodies = dialect.keyed(call, rule)
-        found = tuple(xxhash.xxh3_64_intdigest(canonical(body, keep_properties_order=False)) for body in bodies)
-        yield found
+def _fingerprints(call: Call, levels: list[CoarseLevel]) -> tuple[tuple[int, ...], ...]:
+    """Return what stands for the key at each level."""
+    keyed = by_name(call.dialect).keyed
+    return tuple((fingerprint(keyed(call, rule)[0], rule),) for rule in levels)
 
 
 def _number(body: bytes) -> int:
     return int.from_bytes(spread(Form(b"", body))[:8], "big")
-
-
-def _with(message: JsonObject, texts: Iterator[str]) -> JsonObject:
-    return {**message, "content": next(texts)} if message["role"] in _REWRITTEN else message
-
-
-def _plain_texts(call: Call) -> list[tuple[str, str]] | None:
-    """Return the texts that a level may rewrite, if plain messages hold all of them; None where there is more."""
-    body = call.body
-    if call.dialect != "openai-chat" or not body.keys().isdisjoint(_WITH_SCHEMAS):
-        return None
-    found = []
-    for message in body["messages"]:
-        content = message.get("content")
-        if not isinstance(content, str):
-            return None
-        if message["role"] in _REWRITTEN:
-            found.append((message["role"], content))
-    return found
 
 
 def _has_schema(call: Call) -> bool:
@@ -259,76 +183,3 @@ def _has_schema(call: Call) -> bool:
 def _is_short(record: Record) -> bool:
     """Return whether a body is too short to hold a prompt that a provider would cache."""
     return isinstance(record.request, bytes) and len(record.request) < SHORTEST_BYTES
-
-
-def last_question(call: Call) -> str:
-    """Return the text of the last user turn, or of the prompt where there are no turns."""
-    messages = call.body.get("messages")
-    if isinstance(messages, list):
-        for message in reversed(messages):
-            if isinstance(message, dict) and message.get("role") == "user":
-                return _said(message.get("content"))
-        return ""
-    for field in ("input", "prompt", "query"):
-        if field in call.body:
-            return _said(call.body[field])
-    return ""
-
-
-def _said(content: Any) -> str:
-    if isinstance(content, str):
-        return content
-    if isinstance(content, list):
-        return "\n".join(_said(part) for part in content)
-    if isinstance(content, dict):
-        return _said(content.get("text") or content.get("content") or "")
-    return ""
-
-
-def question_number(question: str, call: Call, *, framed: bool = True) -> int:
-    """Return a number whose upper 32 bits are equal for requests that ask much the same, and whose lower 32 bits are
-    mostly equal for those whose surroundings are: the system prompt but for what changes in it, and the tools' number.
-    ``framed`` False leaves the lower half out, where the log's route says as much.
-    """
-    asked = xxhash.xxh32_intdigest(skeleton(question).encode("utf-8", "surrogatepass"))
-    if not framed:
-        return asked << 32 | 1
-    sentences = instructions(call).replace("\n", ". ").split(". ")
-    # The two smallest hashes of its sentences: one that changes is seldom among them, and those with digits are out.
-    marks = sorted({zlib.crc32(s.encode("utf-8", "surrogatepass")) for s in sentences if not _DIGIT.search(s)})[:2]
-    tools = call.body.get("tools")
-    frame = xxhash.xxh32_intdigest(repr((marks, len(tools) if isinstance(tools, list) else 0)).encode())
-    return asked << 32 | frame or 1
-
-
-def instructions(call: Call) -> str:
-    """Return the system prompt of a call, wherever its dialect keeps it."""
-    body = call.body
-    found = [_said(body[field]) for field in ("system", "instructions") if field in body]
-    messages = body.get("messages")
-    if isinstance(messages, list):
-        found += [
-            _said(m.get("content"))
-            for m in messages
-            if isinstance(m, dict) and m.get("role") in ("system", "developer")
-        ]
-    return "\n".join(found)
-
-
-_DIGIT = re.compile(r"\d")
-_APART = re.compile(r"[\W_]+")
-_LETTERS = bytes(
-    ord(chr(c).lower()) if c < 128 and chr(c).isalpha() else ord("#") if chr(c) in "0123456789" else ord(" ")
-    for c in range(256)
-)
-
-
-def skeleton(question: str) -> str:
-    """Return a question without digits, ids, case and punctuation: what near-equal ones have in common."""
-    if len(question) > 2 * _HEAD_CHARS:
-        question = question[:_HEAD_CHARS] + question[-_HEAD_CHARS:]
-    if question.isascii():
-        words = question.encode().translate(_LETTERS).split()
-        return b" ".join([word for word in words if b"#" not in word]).decode()
-    words_ = _APART.sub(" ", question).lower().split()
-    return " ".join(word for word in words_ if word.isalpha() or not any(map(str.isdigit, word)))

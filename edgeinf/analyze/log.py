@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from edgeinf.analyze.columns import COUNTS, FLOATS, Batch, Group
 from edgeinf.analyze.dense import densify
-from edgeinf.analyze.interpret import NO_CONTENT
+from edgeinf.analyze.meaning import NO_CONTENT
 from edgeinf.analyze.readers.base import LineReader, WholeReader
 from edgeinf.analyze.record import Record
 from edgeinf.analyze.scan import Rows, ScanPlan, reader_of, records_of_rows

@@ -10,31 +10,29 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
 
-from edgeinf.analyze.causes import Cause, advice, same_question
+from edgeinf.analyze.causes import Cause, advice
 from edgeinf.analyze.dense import mixed
-from edgeinf.analyze.diff import Difference, differences
+from edgeinf.analyze.diff import Difference
 from edgeinf.analyze.levels import NO_ID, LevelRun
 from edgeinf.analyze.log import Log
-from edgeinf.analyze.record import call_of
+from edgeinf.analyze.nearest import Best, Comparison, compared, nearest
+from edgeinf.analyze.scan import Crew
 from edgeinf.analyze.scopes import Scoped
-from edgeinf.core.dialects import by_name
-from edgeinf.core.errors import CallError
-from edgeinf.core.normalize.levels import LEVELS
 from edgeinf.core.redact import redact
 
-__all__ = ["Miss", "Misses", "explain_misses"]
+__all__ = ["Comparing", "Miss", "Misses", "compare_misses"]
 
 T = TypeVar("T")
 
 _ALL_UP_TO = 12_000
 _SAMPLE = 2_000
-_AT_ONCE = 1_000  # misses whose requests are held at one time
+_AT_ONCE = 250  # misses whose requests are held at one time
 _NEAR, _FAR = 6, 3  # earlier requests to compare with: of the same surroundings, and of any
 
 
@@ -61,8 +59,53 @@ class Misses(msgspec.Struct, frozen=True, kw_only=True):
     another_question: int
 
 
-def explain_misses(log: Log, run: LevelRun, level: str, scope: Scoped) -> Misses | None:
-    """Return the causes; None where the log has no content to compare."""
+class Comparing(msgspec.Struct, frozen=True):
+    """Misses that are being compared with what came before them, perhaps by other processes."""
+
+    found: Iterator[dict[int, Best | None]]
+    requests: int
+    total: int
+    compared: int
+    first_time: int
+    expired: int
+
+    def misses(self) -> Misses:
+        """Return the causes, once all are compared."""
+        counts: Counter[frozenset[Cause]] = Counter()
+        examples: dict[frozenset[Cause], Difference] = {}
+        another = 0
+        for best in chain.from_iterable(some.values() for some in self.found):
+            if best is None:
+                another += 1
+                continue
+            causes, example = best
+            counts[causes] += 1
+            examples.setdefault(causes, example)
+        weight = self.total / self.compared if self.compared else 0.0
+        ranked = [
+            Miss(
+                causes=tuple(sorted(causes)),
+                requests=round(count * weight),
+                gain=count * weight / self.requests,
+                advice=advice(causes),
+                path=examples[causes].path,
+                a=redact(_visible(examples[causes].a)),
+                b=redact(_visible(examples[causes].b)),
+            )
+            for causes, count in counts.most_common()
+        ]
+        return Misses(
+            causes=ranked,
+            first_time=self.first_time,
+            compared=self.compared,
+            sampled=self.compared < self.total,
+            expired=self.expired,
+            another_question=round(another * weight),
+        )
+
+
+def compare_misses(log: Log, run: LevelRun, level: str, scope: Scoped, crew: Crew) -> Comparing | None:
+    """Begin to compare misses with what came before them; None where the log has no content to compare."""
     if log.parts is not None or not bool((log.question != 0).any()):
         return None
     ids = run.ids
@@ -85,7 +128,7 @@ def explain_misses(log: Log, run: LevelRun, level: str, scope: Scoped) -> Misses
     for row in wanted.tolist():
         nearest = near.earlier(row, ids, _NEAR)
         pairs[row] = list(dict.fromkeys([*nearest, *far.earlier(row, ids, _FAR)]))
-    return _attribute(log, pairs, level, total=total, first_time=int(first.sum()), expired=expired)
+    return Comparing(_compared(log, pairs, level, crew), log.rows, total, len(pairs), int(first.sum()), expired)
 
 
 def _surroundings(log: Log) -> Any:
@@ -133,55 +176,17 @@ class _Grouping:
         return list(found.values())
 
 
-def _attribute(
-    log: Log, pairs: dict[int, list[int]], level: str, *, total: int, first_time: int, expired: int
-) -> Misses:
-    """Read the requests again and put each miss down to what keeps it from its nearest."""
-    counts: Counter[frozenset[Cause]] = Counter()
-    examples: dict[frozenset[Cause], Difference] = {}
-    another = 0
-    for some in _batched(pairs.items(), _AT_ONCE):
-        for best in _nearest_of(log, dict(some), level).values():
-            if best is None:
-                another += 1
-                continue
-            causes, found = best
-            counts[causes] += 1
-            examples.setdefault(causes, found)
-    weight = total / len(pairs) if pairs else 0.0
-    ranked = [
-        Miss(
-            causes=tuple(sorted(causes)),
-            requests=round(count * weight),
-            gain=count * weight / log.rows,
-            advice=advice(causes),
-            path=examples[causes].path,
-            a=redact(_visible(examples[causes].a)),
-            b=redact(_visible(examples[causes].b)),
-        )
-        for causes, count in counts.most_common()
-    ]
-    return Misses(
-        causes=ranked,
-        first_time=first_time,
-        compared=len(pairs),
-        sampled=len(pairs) < total,
-        expired=expired,
-        another_question=round(another * weight),
-    )
+def _compared(log: Log, pairs: dict[int, list[int]], level: str, crew: Crew) -> Iterator[dict[int, Best | None]]:
+    """Return what is found of each miss, in their order, some at a time."""
+    batches = _batched(pairs.items(), _AT_ONCE)
+    if not log.chunks:  # which only this process can read
+        return (nearest(dict(some), level, lambda rows: log.fetch(np.array(sorted(rows)))) for some in batches)
+    return crew.each(compared, (_comparison(log, dict(some), level) for some in batches))
 
 
-def _bodies(log: Log, rows: set[int], level: str) -> dict[int, bytes]:
-    """Read requests again and return what of them enters the key."""
-    raw: dict[int, bytes] = {}
-    for row, record in log.fetch(np.array(sorted(rows), np.int64)):
-        try:
-            call = call_of(record)
-        except CallError:
-            continue
-        if call is not None:
-            raw[row] = msgspec.json.encode(by_name(call.dialect).keyed(call, LEVELS[level])[0])
-    return raw
+def _comparison(log: Log, pairs: dict[int, list[int]], level: str) -> Comparison:
+    rows = np.array(sorted({*pairs, *chain.from_iterable(pairs.values())}))
+    return Comparison(level, pairs, [(some, rows[which].tolist()) for some, which in log.rows_by_chunk(rows)])
 
 
 def _batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
@@ -189,34 +194,6 @@ def _batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
     source = iter(items)
     while some := list(islice(source, size)):
         yield some
-
-
-Best = tuple[frozenset[Cause], Difference]
-
-
-def _nearest_of(log: Log, pairs: dict[int, list[int]], level: str) -> dict[int, Best | None]:
-    """Return per miss the fewest causes that keep it from an earlier request, with an example.
-
-    In rounds, the nearest candidate of each first: most are explained by it, and the others need not be read.
-    """
-    best: dict[int, Best | None] = dict.fromkeys(pairs)
-    waiting = {row: iter(others) for row, others in pairs.items()}
-    mine = _bodies(log, set(pairs), level)
-    while waiting:
-        asked = {row: other for row, others in waiting.items() if (other := next(others, None)) is not None}
-        bodies = _bodies(log, set(asked.values()), level)
-        waiting = {row: waiting[row] for row in asked}
-        for row, other in asked.items():
-            if row not in mine or other not in bodies:
-                continue
-            found = differences(msgspec.json.decode(bodies[other]), msgspec.json.decode(mine[row]))
-            causes = same_question(found)
-            known = best[row]
-            if causes and (known is None or len(causes) < len(known[0])):
-                best[row] = causes, found[0]
-                if len(causes) == 1:
-                    del waiting[row]
-    return best
 
 
 def _visible(text: str) -> str:

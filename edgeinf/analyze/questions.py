@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgeinf.analyze.interpret import last_question
+from edgeinf.analyze.asking import last_question
 from edgeinf.analyze.log import Log
 from edgeinf.analyze.record import Record, call_of
 from edgeinf.core.errors import CallError

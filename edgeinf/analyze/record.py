@@ -12,7 +12,18 @@ from edgeinf.core.dialects import for_path
 from edgeinf.core.events import EventKeys, EventScope
 from edgeinf.core.wire.canonical import JsonObject, parse_object
 
-__all__ = ["CHAT", "Damaged", "NotARequest", "Record", "answer_text", "call_of", "path_for"]
+__all__ = [
+    "CHAT",
+    "Damaged",
+    "NotARequest",
+    "Record",
+    "answer_text",
+    "call_of",
+    "parsed",
+    "path_for",
+    "quick",
+    "quotes",
+]
 
 CHAT = "/v1/chat/completions"
 
@@ -72,17 +83,29 @@ def _plain(value: float) -> float | int:
     return int(value) if value.is_integer() else value
 
 
-def _parsed(raw: bytes) -> JsonObject:
-    """Parse a body as ``canonical.parse_object`` does, by a shorter way where it is known to give the same.
-
-    A key that stands twice is dropped by the fast decoder, and its quotes with it; what it refuses, or what holds a
-    quote in another spelling, is left to the strict one.
-    """
+def quick(raw: bytes) -> JsonObject | None:
+    """Parse a body by a short way, which drops the first of two equal keys; None where only the strict parser has the
+    words for what is wrong."""
     try:
         body = _decode(raw)
-        if isinstance(body, dict) and b"\\u0022" not in raw and _encode(body).count(b'"') == raw.count(b'"'):
-            return body
     except (msgspec.DecodeError, ValueError, OverflowError, RecursionError):
+        return None
+    return body if isinstance(body, dict) else None
+
+
+def quotes(raw: bytes) -> int:
+    """Return how many quotes a body holds; -1 where one may be spelt otherwise. A dropped key takes its own along."""
+    return -1 if b"\\" in raw and b"\\u0022" in raw else raw.count(b'"')
+
+
+def parsed(raw: bytes, body: JsonObject | None = None) -> JsonObject:
+    """Return a body as ``canonical.parse_object`` does. ``body`` is what ``quick`` made of it, if that is known: it
+    is taken where it is sure to be the same."""
+    body = body or quick(raw)
+    try:
+        if body is not None and _encode(body).count(b'"') == quotes(raw):
+            return body
+    except (ValueError, OverflowError, RecursionError):
         pass  # the strict parser has the words for what is wrong
     return parse_object(raw)
 
@@ -107,14 +130,15 @@ def path_for(body: JsonObject) -> str:
     return CHAT
 
 
-def call_of(record: Record) -> Call | None:
+def call_of(record: Record, body: JsonObject | None = None) -> Call | None:
     """Return the call of a record, or None where the log has no content or the path is no dialect's.
 
-    Raise CallError where ``serve`` would refuse the body.
+    ``body`` is the request if it is parsed already. Raise CallError where ``serve`` would refuse it.
     """
     if record.request is None:
         return None
-    body = _parsed(record.request) if isinstance(record.request, bytes) else record.request
+    if body is None:
+        body = parsed(record.request) if isinstance(record.request, bytes) else record.request
     path, _, query = (record.path or path_for(body)).partition("?")
     dialect = for_path(path)
     if dialect is None:

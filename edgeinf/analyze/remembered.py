@@ -8,7 +8,7 @@ made equal to an earlier one has the earlier one's loose form.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from edgeinf.core.normalize import fences
 from edgeinf.core.normalize.levels import Level, level
@@ -16,26 +16,28 @@ from edgeinf.core.normalize.passage import Passage
 
 __all__ = ["RememberingLevel", "Texts", "remembering"]
 
+Made = TypeVar("Made")
+
 _MOST = 1_000  # texts of a generation; two are kept
 _SHORTEST = 16  # shorter texts are done again sooner than looked up and kept
 
 
-class Texts:
-    """Normal forms by text, the latest two generations."""
+class Texts(Generic[Made]):
+    """What was made of texts (never None), the latest two generations."""
 
-    def __init__(self, normal: Callable[[str], str]) -> None:
-        self._normal = normal
-        self._young: dict[str, str] = {}
-        self._old: dict[str, str] = {}
+    def __init__(self, make: Callable[[str], Made]) -> None:
+        self._make = make
+        self._young: dict[str, Made] = {}
+        self._old: dict[str, Made] = {}
 
-    def __call__(self, text: str) -> str:
+    def __call__(self, text: str) -> Made:
         if len(text) < _SHORTEST:
-            return self._normal(text)
+            return self._make(text)
         found = self._young.get(text)
         if found is None:
             found = self._old.get(text)
             if found is None:
-                found = self._normal(text)
+                found = self._make(text)
             self._young[text] = found
             if len(self._young) >= _MOST:
                 self._old, self._young = self._young, {}

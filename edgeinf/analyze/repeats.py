@@ -86,14 +86,16 @@ def _tenant_numbers(log: Log) -> Any:
 
 
 def top(log: Log, run: LevelRun, most: int = 10) -> list[Top]:
-    """Return the questions with the most requests, with what their hits save."""
+    """Return the questions with the most requests, with what their hits save; of equals the earliest."""
     accesses = run.accesses
     if not len(accesses.ids):
         return []
     counts = np.bincount(accesses.ids)
     rows: Any = run.rows if run.rows is not None else np.arange(log.rows, dtype=np.uint32)
+    first = np.zeros(len(counts), np.uint32)
+    first[accesses.ids[::-1]] = np.arange(len(accesses.ids), dtype=np.uint32)[::-1]
     found = []
-    for number in np.argsort(-counts, kind="stable")[:most]:
+    for number in np.lexsort((first, -counts))[:most]:
         if counts[number] < 2:
             break
         mine = rows[np.flatnonzero(accesses.ids == number)]

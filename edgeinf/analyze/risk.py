@@ -87,7 +87,7 @@ Pair = tuple[int, int, str | None]
 
 
 def _repeats(ids: Any, usable: Any) -> Any:
-    """Return the first two usable rows of each class that has two."""
+    """Return the first two usable rows of each class that has two, in the order of the log."""
     rows = np.flatnonzero((ids != NO_ID) & usable)
     order = rows[np.argsort(ids[rows], kind="stable")]
     begins = np.append(True, ids[order[1:]] != ids[order[:-1]]) if len(order) else np.zeros(0, bool)
@@ -96,11 +96,17 @@ def _repeats(ids: Any, usable: Any) -> Any:
     inside = second < len(order)
     firsts, second = firsts[inside], second[inside]
     same = ids[order[firsts]] == ids[order[second]]
-    return np.stack([order[firsts[same]], order[second[same]]], axis=1)
+    return _by_row(order[firsts[same]], order[second[same]])
+
+
+def _by_row(first: Any, second: Any) -> Any:
+    """Return pairs in the order of the log, so that which of them are drawn depends on no number of a key."""
+    return np.stack([first, second], axis=1)[np.argsort(first)]
 
 
 def _newly_merged(ids: Any, before: Any, usable: Any) -> Any:
-    """Return, per class that the level before kept apart, its first row and the first that was not merged with it."""
+    """Return, per class that the level before kept apart, its first row and the first that was not merged with it, in
+    the order of the log."""
     rows = np.flatnonzero((ids != NO_ID) & (before != NO_ID) & usable)
     order = rows[np.argsort(ids[rows], kind="stable")]
     if not len(order):
@@ -110,7 +116,7 @@ def _newly_merged(ids: Any, before: Any, usable: Any) -> Any:
     other = np.flatnonzero(before[order] != before[first])
     _, once = np.unique(ids[order[other]], return_index=True)
     chosen = other[once]
-    return np.stack([first[chosen], order[chosen]], axis=1)
+    return _by_row(first[chosen], order[chosen])
 
 
 def _drawn(pairs: Any) -> Any:

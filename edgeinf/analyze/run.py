@@ -15,7 +15,7 @@ from edgeinf.analyze.curves import Curves, level_curves, warmup
 from edgeinf.analyze.gateway_hits import GatewayHits, gateway_hits
 from edgeinf.analyze.levels import LevelRun, run_level
 from edgeinf.analyze.log import Log, gather
-from edgeinf.analyze.misses import Misses, explain_misses
+from edgeinf.analyze.misses import Comparing, Misses, compare_misses
 from edgeinf.analyze.options import Options
 from edgeinf.analyze.prefix import Prefix, load_rules, prefix
 from edgeinf.analyze.priced import fill_costs, input_price
@@ -94,7 +94,8 @@ def analyze(
     say = progress or (lambda what, done, total: None)
     with ExitStack() as stack:
         sources = open_sources(options.files, stack, progress=lambda done: say("unpacking", done, 0))
-        found = study(read(options, sources, say), options, sources, say, clock, started)
+        with _crew(options, sources) as crew:
+            found = study(_read(crew, options, say), options, sources, say, clock, started, crew)
         if then is not None:
             then(found)
         return found
@@ -107,20 +108,21 @@ def study(
     say: Report,
     clock: Callable[[], float],
     started: float | None = None,
+    crew: scan.Crew | None = None,
 ) -> Analysis:
-    """Work out everything of a log that was read; its files must still be there."""
+    """Work out everything of a log that was read; its files must still be there. ``crew`` helps if it is at hand."""
     started = clock() if started is None else started
     rules = load_rules(options.prefix_rules)
     probe = None if options.probe is None else read_probe(options.probe)
     prices = Prices(options.prices)
     priced = fill_costs(log, prices)
     scope = scoped(log, options.scope)
-    levels, curves, repeated, best = _levels(log, scope, options, say)
+    levels, curves, repeated, best, comparing = _levels(log, scope, options, say, crew or scan.Crew(log.plan, 1))
     default = levels.get(options.level)
-    say("why equal questions miss", 0, 0)
-    misses = explain_misses(log, default, options.level, scope) if default is not None else None
     say("risk", 0, 0)
     risk = risks(log, levels)
+    say("why equal questions miss", 0, 0)
+    misses = None if comparing is None else comparing.misses()
     say("the provider's prefix cache", 0, 0)
     said = labels(log, [t.row for t in best])
     allowed = log.has(ELIGIBLE) if scope.allowed is None else log.has(ELIGIBLE) & scope.allowed
@@ -150,19 +152,25 @@ def study(
 
 
 def _levels(
-    log: Log, scope: Scoped, options: Options, say: Report
-) -> tuple[dict[str, LevelRun | None], dict[str, Curves], Repeats | None, list[Top]]:
-    """Run each level and all that needs its look-ups, then let go of them: they take as much memory as the log."""
+    log: Log, scope: Scoped, options: Options, say: Report, crew: scan.Crew
+) -> tuple[dict[str, LevelRun | None], dict[str, Curves], Repeats | None, list[Top], Comparing | None]:
+    """Run each level and all that needs its look-ups, then let go of them: they take as much memory as the log.
+
+    The level that leads comes first, so that its misses are compared while this process does the others.
+    """
     levels: dict[str, LevelRun | None] = dict.fromkeys(options.levels)
     curves: dict[str, Curves] = {}
     repeated: Repeats | None = None
     best: list[Top] = []
-    for name in options.levels if log.has_content else ():
+    comparing: Comparing | None = None
+    for name in sorted(options.levels, key=lambda name: name != options.level) if log.has_content else ():
         if log.unknown_levels[name] or name not in log.keys:
             continue
         say(f"level {name}", 0, 0)
         leads = name == options.level
         run = run_level(log, name, scope, options)
+        if leads:
+            comparing = compare_misses(log, run, name, scope, crew)
         curves[name] = level_curves(run, options, table=leads)
         if leads:
             shared = _shared(log, options, scope, run)
@@ -170,7 +178,7 @@ def _levels(
             del shared
         levels[name] = run.slim()
         del run, log.keys[name]
-    return levels, curves, repeated, best
+    return levels, {name: curves[name] for name in levels if name in curves}, repeated, best, comparing
 
 
 def _sampled(log: Log, default: LevelRun | None, allowed: Any) -> dict[str, tuple[int, int]]:
@@ -187,6 +195,11 @@ def _sampled(log: Log, default: LevelRun | None, allowed: Any) -> dict[str, tupl
 
 def read(options: Options, sources: Sources, say: Report) -> Log:
     """Read every file into columns. Raise UsageError where there is no request in them."""
+    with _crew(options, sources) as crew:
+        return _read(crew, options, say)
+
+
+def _crew(options: Options, sources: Sources) -> scan.Crew:
     format_name = "mapped" if options.mapping else options.format
     if format_name == "auto":
         format_name = sniff(sample_of(sources.names[0], sources.paths[0])).name
@@ -200,17 +213,20 @@ def read(options: Options, sources: Sources, say: Report) -> Log:
         gateways=options.gateways,
         coarse=True,
     )
-    workers = options.workers or scan.default_workers()
-    log = gather(plan, scan.batches(plan, workers=workers, progress=lambda done: say("reading", done, sources.size)))
+    return scan.Crew(plan, options.workers or scan.default_workers())
+
+
+def _read(crew: scan.Crew, options: Options, say: Report) -> Log:
+    plan = crew.plan
+    log = gather(plan, scan.batches(crew, lambda done: say("reading", done, plan.sources.size)))
     if log.rows:
-        settle(log, options, workers)
-    if not log.rows:
-        seen = ", ".join(f"{count} {reason}" for reason, count in log.skipped.most_common(3))
-        raise UsageError(
-            f"no request in {', '.join(sources.names)}" + (f" ({seen})" if seen else ""),
-            hint="name the format with --format or map fields with --map",
-        )
-    return log
+        settle(log, options, crew)
+        return log
+    seen = ", ".join(f"{count} {reason}" for reason, count in log.skipped.most_common(3))
+    raise UsageError(
+        f"no request in {', '.join(plan.sources.names)}" + (f" ({seen})" if seen else ""),
+        hint="name the format with --format or map fields with --map",
+    )
 
 
 def _shared(log: Log, options: Options, scope: Scoped, default: LevelRun) -> LevelRun:

@@ -87,31 +87,34 @@ class Crew:
             self._pool.join()
 
     def each(self, work: Callable[[Scanner, Task], Found], tasks: Iterable[Task]) -> Iterator[Found]:
-        """Yield what ``work``, a function of a module, makes of each task, in their order."""
+        """Return what ``work``, a function of a module, makes of each task, in their order.
+
+        Other processes begin at once, and go on while this one does something else; in this one it is done on demand.
+        """
         if self._workers < 2:
-            self._scanner = self._scanner or Scanner(self.plan)
-            yield from (work(self._scanner, task) for task in tasks)
-            return
+            scanner = self._scanner = self._scanner or Scanner(self.plan)
+            return (work(scanner, task) for task in tasks)
         if self._pool is None:
             # Fresh interpreters: a fork would copy whatever threads and locks this process has by now.
             context = multiprocessing.get_context("spawn")
             self._pool = context.Pool(self._workers, initializer=_start, initargs=(self.plan,))
-        yield from self._pool.imap(_work, ((work, task) for task in tasks))
+        found: Iterator[Found] = self._pool.imap(_work, [(work, task) for task in tasks])
+        return found
 
 
-def batches(plan: ScanPlan, *, workers: int, progress: Callable[[int], None] | None = None) -> Iterator[Batch]:
+def batches(crew: Crew, progress: Callable[[int], None] | None = None) -> Iterator[Batch]:
     """Yield the columns of each chunk in the order of the log, with the bytes read so far reported."""
+    plan = crew.plan
     reader = reader_of(plan)
     if not isinstance(reader, LineReader):
         yield from _whole(plan, reader)
         return
     done = 0
-    with Crew(plan, workers) as crew:
-        for batch in crew.each(Scanner.chunk, list(chunks(plan.sources))):
-            done += batch.read_bytes
-            if progress is not None:
-                progress(done)
-            yield batch
+    for batch in crew.each(Scanner.chunk, chunks(plan.sources)):
+        done += batch.read_bytes
+        if progress is not None:
+            progress(done)
+        yield batch
 
 
 def _whole(plan: ScanPlan, reader: WholeReader) -> Iterator[Batch]:
@@ -152,16 +155,21 @@ class Scanner:
                 builder.skip(record)
         return builder.batch(chunk.end - chunk.start, chunk)
 
-    def settled(self, rows: Rows, names: tuple[str, ...]) -> bytes:
+    def settled(self, task: tuple[Rows, tuple[str, ...]]) -> bytes:
         """Return the keys of some rows of one part each at some levels, as 64-bit words, row by row."""
+        rows, names = task
         if self._settling is None:
             self._settling = Interpreter(self._plan.policy, self._plan.levels, self._plan.masks)
         key_at = self._settling.key_at
         found = array("Q")
-        for record in records_of_rows(self._reader, self._plan.sources.paths[rows.chunk.source], rows):
+        for record in self.records(rows):
             call = call_of(record)
             found.extend([0 if call is None else key_at(call, name) for name in names])
         return found.tobytes()
+
+    def records(self, rows: Rows) -> Iterator[Record]:
+        """Read some rows again, in their order."""
+        return records_of_rows(self._reader, self._plan.sources.paths[rows.chunk.source], rows)
 
 
 def records_of_chunk(

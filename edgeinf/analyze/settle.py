@@ -1,9 +1,9 @@
-"""Work out the true keys of the looser levels where they matter, after a first pass that took fingerprints.
+"""Work out the true keys where they matter, after a first pass that took fingerprints.
 
 A request whose fingerprint no other question has shares its key with its own repeats alone, so the fingerprint is as
-good as the key. The true key is needed where different questions (by their key at ``safe``) have one fingerprint, and
-where the moment an entry ends counts, since that derives from the key. Equal keys at ``safe`` are equal keys at the
-looser levels, so one request speaks for all of its repeats.
+good as the key. The true key is needed where different questions (by their fingerprint at ``safe``, which tells all
+apart) have one fingerprint at a looser level, and where the moment an entry ends counts, since that derives from the
+key. Requests that are equal at the strictest level are equal at all, so one speaks for all of its repeats.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from edgeinf.analyze.coarse import REWRITTEN_DIALECTS, coarse_levels
+from edgeinf.analyze.coarse import COARSE, REWRITTEN_DIALECTS, coarse_levels
 from edgeinf.analyze.columns import ELIGIBLE
 from edgeinf.analyze.dense import Hashes, Ids, densify, mixed
 from edgeinf.analyze.log import Log
@@ -24,15 +24,12 @@ from edgeinf.analyze.scopes import scoped
 
 __all__ = ["settle"]
 
-# Below this, starting processes takes longer than they save, and they need memory when most of it is in use.
-_MANY = 50_000
-
 Mask = npt.NDArray[np.bool_]
 
 
-def settle(log: Log, options: Options, workers: int = 1) -> int:
+def settle(log: Log, options: Options, crew: Crew) -> int:
     """Put true keys in the place of fingerprints where it matters; return how many requests were read again."""
-    names = [rule.name for rule in coarse_levels(log.plan.levels, log.plan.masks, list(log.plan.levels))]
+    names = [rule.name for rule in coarse_levels(log.plan.levels, log.plan.masks)]
     dialects = [group.context.dialect for group in log.groups]
     if not names or not log.chunks or REWRITTEN_DIALECTS.isdisjoint(dialects):
         return 0
@@ -46,12 +43,15 @@ def settle(log: Log, options: Options, workers: int = 1) -> int:
         separate = scoped(log, "shared" if name == options.level else options.scope).key(log)[rows]
         ids, _ = densify(log.keys[name][places] ^ separate)
         del separate
-        needed[name] = _shared(ids, safe) | _outliving(ids, log, rows, options)
+        needed[name] = _outliving(ids, log, rows, options)
+        if name in COARSE:
+            needed[name] |= _shared(ids, safe)
     numbers: dict[str, int] = {}
     of_group = mixed(np.array([numbers.setdefault(name, len(numbers)) for name in dialects]))
     some = np.flatnonzero(np.logical_or.reduce(list(needed.values())))
-    speaks, distinct = densify(safe[some] ^ of_group[log.group[rows[some]]])
-    del safe
+    strictest = log.keys["exact"][places[some]] if "exact" in names else safe[some]
+    speaks, distinct = densify(strictest ^ of_group[log.group[rows[some]]])
+    del safe, strictest
     speakers = np.zeros(len(distinct), np.uint32)
     speakers[speaks] = some
     wanted = np.zeros(len(distinct), np.uint8)  # a bit for each level at which a speaker's key is needed
@@ -59,8 +59,7 @@ def settle(log: Log, options: Options, workers: int = 1) -> int:
         at_level = np.zeros(len(distinct), bool)
         at_level[speaks[needed[name][some]]] = True
         wanted |= at_level.astype(np.uint8) << np.uint8(number)
-    with Crew(log.plan, workers if len(speakers) >= _MANY else 1) as crew:
-        true = _true_keys(log, rows[speakers], wanted, names, crew)
+    true = _true_keys(log, rows[speakers], wanted, names, crew)
     for number, name in enumerate(names):
         chosen = needed[name][some]
         log.keys[name][places[some[chosen]]] = true[number][speaks[chosen]]
@@ -109,10 +108,6 @@ def _true_keys(
         for task, which in log.rows_by_chunk(rows[mine]):
             jobs.append((task, tuple(names[number] for number in levels)))
             where.append((levels, mine[which]))
-    for (levels, columns), answer in zip(where, crew.each(_settled, jobs), strict=True):
+    for (levels, columns), answer in zip(where, crew.each(Scanner.settled, jobs), strict=True):
         found[np.array(levels)[:, None], columns] = np.frombuffer(answer, np.uint64).reshape(-1, len(levels)).T
     return found
-
-
-def _settled(scanner: Scanner, job: tuple[Rows, tuple[str, ...]]) -> bytes:
-    return scanner.settled(*job)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from edgeinf.analyze.coarse import REWRITTEN_DIALECTS, CoarseLevel, coarse_levels, squashed
-from edgeinf.analyze.remembered import remembering
+from edgeinf.analyze.coarse import COARSE, REWRITTEN_DIALECTS, CoarseLevel, coarse_levels, digest, fingerprint, squashed
 from edgeinf.core.dialects import by_name
+from edgeinf.core.key import canonical_forms
 from edgeinf.core.normalize.levels import LEVELS, level
 from tests.core.normalize.texts import nasty_texts
 
@@ -25,7 +25,7 @@ PARTS = st.lists(
 
 
 def _levels(masks: tuple[str, ...] | None) -> list[CoarseLevel]:
-    return coarse_levels(NAMES, masks, remembering(NAMES, masks))
+    return coarse_levels(NAMES, masks)
 
 
 @pytest.mark.parametrize("masks", MASKS, ids=IDS)
@@ -39,10 +39,11 @@ def test_a_fingerprint_is_a_function_of_the_normal_form(masks: tuple[str, ...] |
         own = level(coarse.name) if masks is None else level(coarse.name, masks)
         for role in ("system", "developer", "user"):
             normal = own.content(role, content)
+            made = (lambda text: squashed(text).decode()) if coarse.name in COARSE else str
             expected = (
-                squashed(normal)
+                digest(made(normal))
                 if isinstance(normal, str)
-                else [{**part, "text": squashed(part["text"])} if "text" in part else part for part in normal]
+                else [{**part, "text": made(part["text"])} if "text" in part else part for part in normal]
             )
             assert coarse.content(role, content) == expected
 
@@ -56,19 +57,45 @@ def test_tool_descriptions_are_the_levels_own(text: str) -> None:
 
 
 def test_fingerprints_tell_questions_apart() -> None:
-    loose, masked = _levels(None)
-    assert loose.content("user", "How are you?") == loose.content("user", "how  ARE you") == "howareyou"
+    *_, loose, masked = _levels(None)
+    assert loose.content("user", "How are you?") == loose.content("user", "how  ARE you") == digest("howareyou")
     assert loose.content("user", "1,234") != loose.content("user", "1.234")
     at = [f"It is 2026-11-0{day}. Be kind." for day in (1, 2)]
     assert masked.content("system", at[0]) == masked.content("system", at[1])
     assert loose.content("system", at[0]) != loose.content("system", at[1])
 
 
-@pytest.mark.parametrize(
-    "names", [("exact", "loose"), ("loose", "safe"), ("safe", "exact", "masked")], ids=["no-safe", "before", "other"]
+ROLES = st.sampled_from(["system", "user", "assistant", "tool"])
+BODIES = st.builds(
+    lambda messages, more: {"model": "m", "messages": messages, **more},
+    st.lists(st.builds(lambda role, said: {"role": role, "content": said}, ROLES, nasty_texts | PARTS), max_size=3),
+    st.sampled_from([{}, {"user": "u"}, {"seed": 1}, {"tools": [{"name": "f", "properties": {"b": 1, "a": 2}}]}]),
 )
-def test_an_order_of_levels_in_which_safe_does_not_decide_has_none(names: tuple[str, ...]) -> None:
-    assert coarse_levels(names, None, remembering(names, None)) == []
+
+
+@settings(deadline=None, max_examples=300)
+@example(one={"model": "m", "messages": [{"role": "user", "content": "Hi"}]}, other=None)
+@given(one=BODIES, other=st.none() | BODIES)
+def test_at_exact_and_safe_fingerprints_are_equal_where_keys_are_and_nowhere_else(
+    one: dict[str, Any], other: dict[str, Any] | None
+) -> None:
+    """``other`` None: the same with its texts in parts, and padded."""
+    if other is None:
+        said = [{**m, "content": [{"type": "text", "text": f"{m['content']} "}]} for m in one["messages"]]
+        other = {**one, "messages": said}
+    dialect = by_name("openai-chat")
+    calls = [dialect.read("/v1/chat/completions", "", body) for body in (one, other)]
+    for coarse in _levels(None):
+        forms = [canonical_forms(call, dialect, level(coarse.name))[0] for call in calls]
+        numbers = [fingerprint(dialect.keyed(call, coarse)[0], coarse) for call in calls]
+        if coarse.name in COARSE:
+            assert numbers[0] == numbers[1] or forms[0] != forms[1]
+        else:
+            assert (numbers[0] == numbers[1]) == (forms[0] == forms[1])
+
+
+def test_without_safe_nothing_tells_which_questions_are_one() -> None:
+    assert coarse_levels(("exact", "loose"), None) == []
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 
 from edgeinf.analyze.columns import ANSWERED, ELIGIBLE, FAILED, SERVED, STORABLE, Builder
-from edgeinf.analyze.interpret import Context, Meaning
+from edgeinf.analyze.meaning import Context, Meaning
 from edgeinf.analyze.record import Damaged, NotARequest, Record
 
 PLAIN = Meaning(Context(dialect="d", path="/p", model="m"), ((1,),))

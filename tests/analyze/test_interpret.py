@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from edgeinf.analyze.interpret import Interpreter, skeleton
+from edgeinf.analyze.interpret import Interpreter
 from edgeinf.analyze.record import Record, call_of
 from edgeinf.core.cacheable import CachePolicy
 from edgeinf.core.dialects import by_name
@@ -47,16 +47,3 @@ def test_a_body_seen_before_means_the_same() -> None:
 )
 def test_what_serve_refuses_is_not_eligible(request_: bytes) -> None:
     assert str(_interpreter().meaning(Record(request=request_)).reason).startswith("refused")
-
-
-def test_questions_that_differ_in_what_is_volatile_have_one_skeleton() -> None:
-    assert skeleton("Order 4711: WHERE is it?!") == skeleton("order 12: where is it")
-    assert skeleton("where is it") != skeleton("when is it")
-
-
-@pytest.mark.parametrize("span", ["At 10:00.", "It is 2026-11-01.", "Ticket 99."])
-def test_surroundings_that_differ_in_digits_are_the_same(span: str) -> None:
-    system = "You help customers. Be kind. {} Answer briefly. Never lie. Stay calm."
-    one = _interpreter().meaning(_record(system=system.format(span)))
-    other = _interpreter().meaning(_record(system=system.format("At 11:59.")))
-    assert one.question == other.question

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgeinf.analyze.record import _parsed, answer_text, path_for
+from edgeinf.analyze.record import answer_text, parsed, path_for
 from edgeinf.core.errors import CallError
 from edgeinf.core.wire.canonical import parse_object
 
@@ -80,4 +80,4 @@ def test_the_short_way_of_parsing_gives_what_the_strict_one_gives(raw: bytes) ->
         except CallError as error:
             return f"refused: {error.code}"
 
-    assert outcome(_parsed) == outcome(parse_object)
+    assert outcome(parsed) == outcome(parse_object)

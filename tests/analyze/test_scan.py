@@ -9,7 +9,7 @@ import pytest
 
 from edgeinf.analyze import scan
 from edgeinf.analyze.log import gather
-from edgeinf.analyze.source import open_sources
+from edgeinf.analyze.source import Chunk, chunks, open_sources
 from edgeinf.analyze.synthetic import LogPlan, write_log
 from edgeinf.core.normalize.levels import LEVELS
 
@@ -25,9 +25,27 @@ def test_workers_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     with ExitStack() as stack:
         sources = open_sources([str(path)], stack)
         plan = scan.ScanPlan(sources=sources, format="edgeinf-generic", levels=tuple(LEVELS))
-        log = gather(plan, scan.batches(plan, workers=workers, progress=read.append))
+        with scan.Crew(plan, workers) as crew:
+            log = gather(plan, scan.batches(crew, read.append))
     assert (log.rows, log.damaged) == (500, planted.damaged)
     assert len({int(k) for k in log.keys["safe"]}) <= 500
     assert log.at is not None
     assert bool((log.at[1:] >= log.at[:-1]).all())
     assert read[-1] == sources.size
+
+
+def _rows(scanner: scan.Scanner, chunk: Chunk) -> int:
+    return scanner.chunk(chunk).rows
+
+
+def test_other_processes_work_while_nobody_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scan, "_PARALLEL_BYTES", 0)
+    path = tmp_path / "log.jsonl"
+    with path.open("wb") as file:
+        write_log(LogPlan(requests=60), file)
+    with ExitStack() as stack:
+        sources = open_sources([str(path)], stack)
+        plan = scan.ScanPlan(sources=sources, format="edgeinf-generic", levels=tuple(LEVELS))
+        with scan.Crew(plan, 2) as crew:
+            some, others = crew.each(_rows, chunks(sources, 9_000)), crew.each(_rows, chunks(sources))
+            assert (sum(others), sum(some)) == (60, 60)

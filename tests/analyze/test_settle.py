@@ -14,7 +14,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from edgeinf.analyze import scan
-from edgeinf.analyze import settle as settling
 from edgeinf.analyze.levels import run_level
 from edgeinf.analyze.log import Log, gather
 from edgeinf.analyze.options import Options
@@ -67,8 +66,9 @@ def _read(path: Path, options: Options, *, coarse: bool, workers: int = 1) -> tu
         plan = scan.ScanPlan(
             sources=sources, format="edgeinf-generic", levels=options.levels, masks=options.masks, coarse=coarse
         )
-        log = gather(plan, scan.batches(plan, workers=1))
-        return log, settle(log, options, workers) if coarse else 0
+        with scan.Crew(plan, workers) as crew:
+            log = gather(plan, scan.batches(crew))
+            return log, settle(log, options, crew) if coarse else 0
 
 
 def _first_alike(ids: Any) -> list[int]:
@@ -127,7 +127,6 @@ def test_what_is_alike_in_its_fingerprint_alone_is_told_apart(tmp_path: Path) ->
 
 
 def test_several_processes_find_the_same_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settling, "_MANY", 0)
     monkeypatch.setattr(scan, "_PARALLEL_BYTES", 0)
     path = write(tmp_path / "log", [ask(text, at=at) for at, text in enumerate(SAME * 3)])
     true, _ = _read(path, Options(files=()), coarse=False)

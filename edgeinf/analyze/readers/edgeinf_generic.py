@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
@@ -23,7 +23,9 @@ _FIELDS = {
 }
 
 
-Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)] | None
+Whole: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
+Count: TypeAlias = Whole | None
+Name: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)] | None
 
 
 class _Line(msgspec.Struct):
@@ -77,32 +79,40 @@ class _Line(msgspec.Struct):
     id: Any = None
 
 
-class _Plain(msgspec.Struct):
-    """The names that we document, with the types that they should have: nothing needs to be looked at again."""
+class _Plain(Record, kw_only=True):
+    """A record as it stands in a line, in the names that we document and the types that they should have.
 
+    Nothing of it needs to be looked at again; any other line is refused here, and read with care.
+    """
+
+    at: float | str = msgspec.field(name="ts")  # type: ignore[assignment]  # a number before it leaves this module
     request: msgspec.Raw
-    response: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    ts: float | str | None = None
-    tenant: str | None = None
-    team: str | None = None
-    key_id: str | None = None
-    user: str | None = None
-    session: str | None = None
-    route: str | None = None
-    model: str | None = None
-    path: str | None = None
-    status: Count = None
-    latency_ms: float | None = None
-    ttft_ms: float | None = None
-    input_tokens: Count = None
-    output_tokens: Count = None
+    answer: msgspec.Raw = msgspec.field(name="response", default=None)  # type: ignore[assignment]  # an absent one
+    status: Whole
+    latency_ms: float
+    input_tokens: Whole
+    output_tokens: Whole
+    tenant: Name = None
+    team: Name = None
+    key_id: Name = None
+    user: Name = None
+    session: Name = None
+    route: Name = None
+    model: Name = None
+    path: Name = None
     cached_tokens: Count = None
     cache_write_tokens: Count = None
-    cost_usd: float | None = None
-    cache: str | None = None
-    reason: str | None = None
-    trace_id: str | None = None
-    id: str | None = None
+    usd: float | None = msgspec.field(name="cost_usd", default=None)
+    cache: Name = None
+    reason: Name = None
+    trace_id: Name = None
+    id: Name = None
+    # What no line says of itself, under names that none has.
+    blocks: None = msgspec.field(name="#blocks", default=None)
+    block_tokens: Literal[0] = msgspec.field(name="#block_tokens", default=0)
+    keys: None = msgspec.field(name="#keys", default=None)
+    scope: None = msgspec.field(name="#scope", default=None)
+    line: Literal[0] = msgspec.field(name="#line", default=0)
 
 
 _decode = msgspec.json.Decoder(_Line).decode
@@ -130,35 +140,11 @@ class EdgeinfGeneric:
         except (msgspec.DecodeError, UnicodeDecodeError):
             return self._read_with_care(line)
         request = bytes(row.request)
-        if row.ts is None or request[:1] != b"{":
+        at = row.at if isinstance(row.at, float) and row.at < 1e11 else instant(row.at)
+        if request[:1] != b"{" or at is None:
             return self._read_with_care(line)
-        if row.latency_ms is None or row.input_tokens is None or row.output_tokens is None or row.status is None:
-            return self._read_with_care(line)
-        return Record(
-            at=row.ts if isinstance(row.ts, float) and row.ts < 1e11 else instant(row.ts),
-            tenant=row.tenant or None,
-            team=row.team or None,
-            key_id=row.key_id or None,
-            user=row.user or None,
-            session=row.session or None,
-            route=row.route or None,
-            model=row.model or None,
-            path=row.path or None,
-            request=request,
-            answer=None if isinstance(row.response, msgspec.UnsetType) else bytes(row.response),
-            status=row.status,
-            latency_ms=row.latency_ms,
-            ttft_ms=row.ttft_ms,
-            input_tokens=row.input_tokens,
-            cached_tokens=row.cached_tokens,
-            cache_write_tokens=row.cache_write_tokens,
-            output_tokens=row.output_tokens,
-            usd=row.cost_usd,
-            cache=row.cache or None,
-            reason=row.reason or None,
-            trace_id=row.trace_id or None,
-            id=row.id or None,
-        )
+        row.at, row.request = at, request  # type: ignore[assignment]  # as in any record
+        return row
 
     def _read_with_care(self, line: bytes) -> Record:
         """Read a line that names or types a field otherwise, or leaves one out."""
