@@ -6,7 +6,8 @@ import asyncio
 import hashlib
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -39,6 +40,11 @@ class FileText:
                 hint = "prompt[].content_file"
                 raise ConfigError(f"cannot read the prompt {self._path}: {reason}", hint=hint) from None
 
+    @property
+    def may_change(self) -> bool:
+        """Return whether the text is in a file."""
+        return self._path is not None
+
     def refresh(self) -> bool:
         """Read the file again if it changed; return whether the text did. A file that is gone keeps its last text."""
         if self._path is None:
@@ -68,6 +74,7 @@ class Template:
     def __init__(self, message: Message) -> None:
         self.role = message.role
         self.source = FileText(message)
+        self._plain: tuple[str, str] | None = None  # what it adds where it has no places
 
     def names(self) -> set[str]:
         """Return the places that the text has."""
@@ -75,7 +82,13 @@ class Template:
 
     def filled(self, x: Exchange) -> tuple[str, str]:
         """Return (role, text) for a call."""
-        return self.role, _PLACE.sub(lambda found: _value(found[1], x), self.source.text)
+        text = self.source.text
+        if self._plain is None or self._plain[1] is not text:
+            filled = _PLACE.sub(lambda found: _value(found[1], x), text)
+            if _PLACE.search(text):
+                return self.role, filled
+            self._plain = (self.role, text)
+        return self._plain
 
 
 class Addition(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,6 +125,7 @@ class Assembler:
             for rule, source in zip(rules, sources, strict=True)
         )
         self._templates = [t for a in self.additions for t in (*a.prepend, *a.append)]
+        self._files = [template.source for template in self._templates if template.source.may_change]
         self._sources = [a.context for a in self.additions if a.context is not None]
         self._changes = 0
         self._names: tuple[str, ...] = ()
@@ -119,7 +133,7 @@ class Assembler:
 
     def refresh(self) -> tuple[int, ...]:
         """Look for changed files and return the state."""
-        changed = [template.source.refresh() for template in self._templates]
+        changed = [file.refresh() for file in self._files]
         if any(changed):
             self._changes += 1
             self._note_names()
@@ -144,6 +158,11 @@ class Assembler:
 
 def digest(parts: Sequence[tuple[str, str]]) -> str:
     """Return the version of what was added: a short digest."""
+    return _digest(tuple(parts))
+
+
+@lru_cache(maxsize=16)
+def _digest(parts: tuple[tuple[str, str], ...]) -> str:
     return hashlib.blake2b(msgspec.json.encode(parts), digest_size=6).hexdigest()
 
 
@@ -151,12 +170,14 @@ def _value(name: str, x: Exchange) -> str:
     """Return what is known of a call under the name of a place; empty where nothing is."""
     if name.startswith("header:"):
         return x.header(name.removeprefix("header:").lower().encode()) or ""
-    values = {
-        "model": x.call.model if x.call is not None else "",
-        "user": (x.call.user if x.call is not None else None) or x.user,
-        "key": x.key_id,
-        "team": x.team,
-        "route": x.header(b"x-edgeinf-route"),
-        "session": x.header(b"x-edgeinf-session"),
-    }
-    return values[name] or ""
+    return _VALUES[name](x) or ""
+
+
+_VALUES: dict[str, Callable[[Exchange], str | None]] = {
+    "model": lambda x: x.call.model if x.call is not None else "",
+    "user": lambda x: (x.call.user if x.call is not None else None) or x.user,
+    "key": lambda x: x.key_id,
+    "team": lambda x: x.team,
+    "route": lambda x: x.header(b"x-edgeinf-route"),
+    "session": lambda x: x.header(b"x-edgeinf-session"),
+}

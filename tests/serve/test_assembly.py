@@ -59,3 +59,16 @@ def test_a_file_that_is_touched_or_gone_is_no_change(tmp_path: Path) -> None:
 def test_the_version_is_that_of_role_and_text() -> None:
     assert digest([("system", "a")]) == digest([("system", "a")])
     assert digest([("system", "a")]) != digest([("user", "a")])
+
+
+def test_a_template_without_places_follows_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "p.md"
+    file.write_text("One.")
+    template = Template(Message(content_file=file))
+    assert template.filled(exchange()) == ("system", "One.")
+    file.write_text("Two, {{ route }}.")
+    template.source.refresh()
+    assert [template.filled(exchange(x_edgeinf_route=route))[1] for route in ("a", "b")] == ["Two, a.", "Two, b."]
+    file.write_text("Three, and no place.")
+    template.source.refresh()
+    assert template.filled(exchange()) == ("system", "Three, and no place.")

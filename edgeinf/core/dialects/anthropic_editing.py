@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from edgeinf.core.dialects.base import as_object
-from edgeinf.core.dialects.editing import Channel, Edits, through
+from edgeinf.core.dialects.editing import Channel, Edits
 from edgeinf.core.wire.canonical import JsonObject
 from edgeinf.core.wire.sse import Event
 
@@ -105,7 +105,7 @@ class MessagesEditor:
             if self._edits.strip_reasoning and kind in _REASONING:
                 continue
             if kind == "text" and isinstance(block.get("text"), str):
-                text = self._said(through(self._edits.channel(), block["text"], footer=False))
+                text = self._said(self._edits.channel().whole(block["text"], footer=False))
                 block = {**block, "text": text}
             blocks.append(block)
         if self._edits.footer and self._spoke and document.get("stop_reason") not in (None, "tool_use"):

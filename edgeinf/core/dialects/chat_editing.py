@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from edgeinf.core.dialects.base import as_object
-from edgeinf.core.dialects.editing import Channel, Edits, through, without_reasoning
+from edgeinf.core.dialects.editing import Channel, Edits, without_reasoning
 from edgeinf.core.wire.canonical import JsonObject
 from edgeinf.core.wire.sse import Event
 
@@ -92,6 +92,6 @@ class ChatEditor:
         text = edited.get(self._field)
         if isinstance(text, str) and text:
             footer = choice.get("finish_reason") not in _TOOLS
-            edited = {**edited, self._field: through(self._edits.channel(), text, footer=footer)}
+            edited = {**edited, self._field: self._edits.channel().whole(text, footer=footer)}
         choice = edited if self._delta is None else {**choice, "message": edited}
         return {**choice, "logprobs": None} if self._edits.rewrites and choice.get("logprobs") is not None else choice

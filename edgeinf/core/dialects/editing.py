@@ -12,7 +12,7 @@ from edgeinf.core.dialects.base import as_object
 from edgeinf.core.wire.canonical import JsonObject
 from edgeinf.core.wire.sse import Event
 
-__all__ = ["REASONING", "Channel", "Editor", "Edits", "through", "wants_json", "without_reasoning"]
+__all__ = ["REASONING", "Channel", "Editor", "Edits", "wants_json", "without_reasoning"]
 
 # Fields of a message or delta in which servers send reasoning.
 REASONING = ("reasoning_content", "reasoning", "reasoning_details", "thinking_blocks")
@@ -23,6 +23,10 @@ class Channel(Protocol):
 
     def feed(self, text: str) -> str:
         """Return what may be shown now."""
+        ...
+
+    def whole(self, text: str, *, footer: bool) -> str:
+        """Return what ``feed`` and ``close`` would return together, of a text that is there in one piece."""
         ...
 
     def close(self, *, footer: bool) -> str:
@@ -52,11 +56,6 @@ class Editor(Protocol):
     def whole(self, document: JsonObject) -> JsonObject:
         """Return a whole answer, edited."""
         ...
-
-
-def through(channel: Channel, text: str, *, footer: bool) -> str:
-    """Return a whole text as its channel lets it through."""
-    return channel.feed(text) + channel.close(footer=footer)
 
 
 def without_reasoning(message: JsonObject) -> JsonObject:

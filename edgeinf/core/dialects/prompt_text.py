@@ -25,6 +25,7 @@ _NO_TEXT = frozenset(
 )
 # What choices and data a body of any API has at its top; ids and urls are told by their endings.
 _NO_TEXT_AT_TOP = frozenset({"model", "endpoint", "purpose", "user", "image", "mask", "voice"})
+_DEEPEST = 300
 _NAMING_ENDS = ("_id", "_ids", "_url", "_urls")
 
 ADDABLE = frozenset({"openai-chat", "openai-completions", "openai-responses", "anthropic-messages"})
@@ -51,15 +52,29 @@ def map_every_text(body: Any, change: Callable[[str], str]) -> Any:
 
 
 def texts(body: JsonObject) -> list[str]:
-    """Return every text of the body."""
+    """Return every text of the body, in the order in which ``map_texts`` meets them.
+
+    Raise RecursionError where it is nested more deeply than any request.
+    """
     found: list[str] = []
-
-    def gather(text: str) -> str:
-        found.append(text)
-        return text
-
-    map_texts(body, gather)
+    for field in _FIELDS:
+        if field in body:
+            _gather(body[field], found, _DEEPEST)
     return found
+
+
+def _gather(value: Any, found: list[str], deeper: int) -> None:
+    if isinstance(value, str):
+        found.append(value)
+    elif not deeper:
+        raise RecursionError
+    elif isinstance(value, list):
+        for item in value:
+            _gather(item, found, deeper - 1)
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            if name not in _NO_TEXT:
+                _gather(item, found, deeper - 1)
 
 
 def question(body: JsonObject) -> str:

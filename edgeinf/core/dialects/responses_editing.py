@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from edgeinf.core.dialects.base import as_object
-from edgeinf.core.dialects.editing import Channel, Edits, through
+from edgeinf.core.dialects.editing import Channel, Edits
 from edgeinf.core.wire.canonical import JsonObject
 from edgeinf.core.wire.sse import Event
 
@@ -112,5 +112,5 @@ class ResponsesEditor:
         text = part.get("text")
         if not isinstance(text, str):
             return part
-        edited = {**part, "text": through(self._edits.channel(), text, footer=True) if text else text}
+        edited = {**part, "text": self._edits.channel().whole(text, footer=True) if text else text}
         return {**edited, "logprobs": []} if self._edits.rewrites and "logprobs" in edited else edited

@@ -72,6 +72,8 @@ class TextChannel:
     ) -> None:
         self._thoughts = Thoughts() if strip else None
         self._deny = deny.stream() if deny else None
+        self._redactor = redactor
+        self._found = found
         self._redacted = redactor.stream(found) if redactor is not None else None
         self._header = header
         self._footer = footer
@@ -98,6 +100,18 @@ class TextChannel:
             self._judge()
         if self._redacted is not None:
             text = self._redacted.feed(text) + self._redacted.close()
+        text = self._opened(text)
+        return text + self._footer if footer and self._spoke else text
+
+    def whole(self, text: str, *, footer: bool) -> str:
+        """Return a whole text, as ``feed`` and ``close`` let it through. Raise CallError where a pattern blocks it."""
+        if self._thoughts is not None:
+            text = self._thoughts.feed(text) + self._thoughts.close()
+        if self._deny is not None:
+            text = self._deny.feed(text) + self._deny.close()
+            self._judge()
+        if self._redactor is not None:
+            text = self._redactor(text, self._found)  # it finds in a whole what it finds in the pieces
         text = self._opened(text)
         return text + self._footer if footer and self._spoke else text
 

@@ -8,6 +8,7 @@ that makes it run for ever was made to.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 
 import msgspec
@@ -24,6 +25,9 @@ _FIRST_LOOK_S = 0.002
 _PATIENCE_S = 0.1
 _PER_CHARACTER_S = 1e-6
 _SMALL = 64 * 1024
+# Flags at the start, and escaped characters, which repeat nothing.
+_NO_REPEAT = re.compile(r"\A\(\?[aimsux]+\)|\\.", re.DOTALL)
+_MOST_BRANCHES = 4
 
 
 class Denied(msgspec.Struct, frozen=True):
@@ -44,7 +48,9 @@ class DenyPatterns:
     """Every pattern of a list of rules, compiled once."""
 
     def __init__(self, rules: Sequence[DenyRule]) -> None:
-        self._rules = [(regex.compile(rule.pattern), rule.action == "block") for rule in rules]
+        self._rules = [
+            (regex.compile(rule.pattern), rule.action == "block", _is_bounded(rule.pattern)) for rule in rules
+        ]
 
     def __bool__(self) -> bool:
         return bool(self._rules)
@@ -61,8 +67,8 @@ class DenyPatterns:
         """Return which patterns are in a short text, without awaiting."""
         return [
             Denied(number, block, timed_out)
-            for number, (pattern, block) in enumerate(self._rules)
-            for hit, timed_out in [_search(pattern, text, 10 * _FIRST_LOOK_S)]
+            for number, (pattern, block, bounded) in enumerate(self._rules)
+            for hit, timed_out in [_search(pattern, text, None if bounded else 10 * _FIRST_LOOK_S)]
             if hit
         ]
 
@@ -73,9 +79,9 @@ class DenyPatterns:
     def _look(self, texts: Sequence[str], timeout_s: float) -> list[Denied] | None:
         """Return what was found, or None where it takes longer."""
         found = []
-        for number, (pattern, block) in enumerate(self._rules):
+        for number, (pattern, block, bounded) in enumerate(self._rules):
             for text in texts:
-                hit, timed_out = _search(pattern, text, timeout_s)
+                hit, timed_out = _search(pattern, text, None if bounded else timeout_s)
                 if timed_out:
                     return None
                 if hit:
@@ -85,7 +91,7 @@ class DenyPatterns:
 
     def _look_long(self, texts: Sequence[str]) -> list[Denied]:
         found = []
-        for number, (pattern, block) in enumerate(self._rules):
+        for number, (pattern, block, _) in enumerate(self._rules):
             for text in texts:
                 patience_s = _PATIENCE_S + _PER_CHARACTER_S * len(text)
                 hit, timed_out = _search(pattern, text, patience_s, concurrent=True)
@@ -131,8 +137,21 @@ class DenyStream:
         self.found += [denied for denied in self._patterns.search_now(window) if denied.number not in known]
 
 
-def _search(pattern: regex.Pattern[str], text: str, timeout_s: float, *, concurrent: bool = False) -> tuple[bool, bool]:
+def _is_bounded(pattern: str) -> bool:
+    """Return whether a pattern surely takes few steps at each place, so that no clock is needed: nothing repeats.
+
+    Setting the clock takes longer than searching a short text.
+    """
+    bare = _NO_REPEAT.sub("", pattern)
+    return not any(map(bare.__contains__, "*+?{")) and bare.count("|") <= _MOST_BRANCHES
+
+
+def _search(
+    pattern: regex.Pattern[str], text: str, timeout_s: float | None, *, concurrent: bool = False
+) -> tuple[bool, bool]:
     """Return (found, ran out of time); running out counts as found."""
+    if timeout_s is None:
+        return pattern.search(text) is not None, False
     try:
         return pattern.search(text, timeout=timeout_s, concurrent=concurrent) is not None, False
     except TimeoutError:

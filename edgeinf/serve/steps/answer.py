@@ -132,6 +132,9 @@ class _Repair:
     def channel(self) -> _Repair:
         return self
 
+    def whole(self, text: str, *, footer: bool) -> str:
+        return repaired(text) or text
+
     def feed(self, text: str) -> str:
         return repaired(text) or text
 

@@ -15,6 +15,9 @@ class _Held:
         self._text += text
         return ""
 
+    def whole(self, text: str, *, footer: bool) -> str:
+        return self.feed(text) + self.close(footer=footer)
+
     def close(self, *, footer: bool) -> str:
         if not self._text:
             return ""

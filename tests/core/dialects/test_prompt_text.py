@@ -28,9 +28,23 @@ BODY: dict[str, Any] = {
 
 def test_every_text_is_found_and_no_name_id_or_signature() -> None:
     assert len(texts(BODY)) == 5
+    met: list[str] = []
+    map_texts(BODY, lambda text: met.append(text) or text)  # type: ignore[func-returns-value]
+    assert texts(BODY) == met
     changed = map_texts(BODY, lambda text: "other")
     assert str(changed).count("'other'") == 5
     assert str(changed).count("'text'") == str(BODY).count("'text'") - 5
+
+
+def test_what_is_nested_without_end_is_refused() -> None:
+    content: Any = "text"
+    for _ in range(250):
+        content = [content]
+    assert texts({"messages": content}) == ["text"]
+    for _ in range(250):
+        content = [content]
+    with pytest.raises(RecursionError):
+        texts({"messages": content})
 
 
 UNKNOWN: dict[str, Any] = {

@@ -51,7 +51,8 @@ def channel() -> TextChannel:
 )
 def test_how_a_text_is_cut_changes_nothing(text: str, cuts: list[int], footer: bool) -> None:
     whole, pieces = channel(), channel()
-    expected = whole.feed(text) + whole.close(footer=footer)
+    expected = channel().whole(text, footer=footer)
+    assert whole.feed(text) + whole.close(footer=footer) == expected
     out, at = "", 0
     for cut in cuts:
         out += pieces.feed(text[at : at + cut])

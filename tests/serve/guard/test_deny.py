@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeinf.core.config.schema import DenyRule
+from edgeinf.serve.guard import deny
 from edgeinf.serve.guard.deny import WINDOW, DenyPatterns
 
 CATASTROPHIC = r"(a|aa)+$"
@@ -98,3 +99,15 @@ def test_no_more_than_two_blocks_are_held_back() -> None:
 @pytest.mark.parametrize("size", [10, 5_000_000], ids=["small", "large"])
 async def test_size_alone_is_no_offence(size: int) -> None:
     assert await patterns("BAD", "(?i)ignore (all|previous) instructions").search(["x " * (size // 2)]) == []
+
+
+@pytest.mark.parametrize("escaped", [r"1\+1", r"(?i)what\?", "a|b", r"a\{b", "(?s)a.b"])
+def test_a_pattern_in_which_nothing_repeats_needs_no_clock(escaped: str) -> None:
+    assert deny._is_bounded(escaped)
+
+
+@pytest.mark.parametrize(
+    "repeating", [CATASTROPHIC, "a*", "(?=a)b", "a{2}", "ab?", r"\\*", r"x\\+", "|".join("abcdef")]
+)
+def test_a_pattern_that_may_repeat_is_searched_against_the_clock(repeating: str) -> None:
+    assert not deny._is_bounded(repeating)

@@ -147,3 +147,12 @@ def test_every_form_of_secret_is_found_by_how_it_begins() -> None:
         marks = [mark for mark, starts in _PREFIXES.items() if begins[0].startswith(starts)]
         # What stands for the form must be in every text of that form.
         assert any(mark in re.sub(r"\[[^]]*\]", "", form) for mark in marks), form
+
+
+@given(parts=st.lists(PIECES, max_size=8))
+def test_what_is_thought_impossible_is_nowhere(parts: list[str]) -> None:
+    from edgeinf.serve.guard.redaction import _pattern, _possible
+
+    text = "".join(parts)
+    for kind in ALL.kinds:
+        assert _possible(kind, text) or _pattern((kind,)).search(text) is None
