@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from edgeinf.core.config import shape
-from edgeinf.core.config.diagnostic import KeyPath, dotted
+from edgeinf.core.config.diagnostic import KeyPath, dotted, value_at
 from edgeinf.core.config.interpolate import Touched
 from edgeinf.core.config.scalar import Bad
 from edgeinf.core.config.schema import Config
@@ -94,25 +94,18 @@ def _as_text(tree: dict[str, Any], touched: Mapping[KeyPath, Touched], base: Pat
 
     A value that an empty default leaves empty counts as not written, where the schema does not take it.
     """
-    texts = {p: t for p, t in touched.items() if t.plain and t.text is not None and not isinstance(_at(tree, p), str)}
+    texts = {
+        p: t for p, t in touched.items() if t.plain and t.text is not None and not isinstance(value_at(tree, p), str)
+    }
     blanks = {p for p, t in touched.items() if t.defaulted and t.text == "" and isinstance(p[-1], str)}
     if not texts and not blanks:
         return tree
     _, errors = _validate(tree, base)
     wrong = {_real(e["loc"], tree) for e in errors if e["type"] not in ("unexpected_keyword_argument", "missing")}
     for path in wrong & set(texts):
-        _at(tree, path[:-1])[path[-1]] = texts[path].text
+        value_at(tree, path[:-1])[path[-1]] = texts[path].text
     for path in wrong & blanks:
-        del _at(tree, path[:-1])[path[-1]]
-    return tree
-
-
-def _at(tree: Any, path: KeyPath) -> Any:
-    for part in path:
-        try:
-            tree = tree[part]
-        except (KeyError, IndexError, TypeError):
-            return None
+        del value_at(tree, path[:-1])[path[-1]]
     return tree
 
 
@@ -160,7 +153,7 @@ def _without_echoes(faults: list[Fault]) -> list[Fault]:
 
 def _fault(path: KeyPath, error: dict[str, Any], tree: dict[str, Any], touched: Mapping[KeyPath, Touched]) -> Fault:
     kind, context = error["type"], error.get("ctx", {})
-    value = _at(tree, path)
+    value = value_at(tree, path)
     origin = touched.get(path)
     bad = context.get("error")
     name = dotted(path)
@@ -229,7 +222,7 @@ def _unknown_key(path: KeyPath, tree: dict[str, Any]) -> Fault:
     key, parent = str(path[-1]), path[:-1]
     section = shape.section_at(tree, parent)
     allowed = shape.keys_of(section) if section is not None else []
-    present = _at(tree, parent)
+    present = value_at(tree, parent)
     near = shape.nearest(key, [word for word in allowed if word not in (present or {})])
     home = None if near else shape.belongs(key, parent)
     label = f'did you mean "{near}"?' if near else f"{key} belongs under {home}" if home else None

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from edgeinf.core.redact import redact
 
-__all__ = ["DOCS", "Diagnostic", "KeyPath", "Related", "Severity", "Site", "Span", "dotted"]
+__all__ = ["DOCS", "Diagnostic", "KeyPath", "Related", "Severity", "Site", "Span", "dotted", "value_at"]
 
 DOCS = "https://edgeinf.dev/docs/rules/"
 
@@ -77,3 +77,13 @@ def dotted(path: KeyPath) -> str:
     for part in path:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
     return text
+
+
+def value_at(tree: Any, path: KeyPath) -> Any:
+    """Return what stands at a path of plain values, or None."""
+    for part in path:
+        try:
+            tree = tree[part]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return tree

@@ -10,7 +10,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edgeinf.core.config.diagnostic import Diagnostic, KeyPath, Site, Span, dotted
+from edgeinf.core.config.diagnostic import Diagnostic, KeyPath, Site, Span, dotted, value_at
 from edgeinf.core.config.environ import overrides, place
 from edgeinf.core.config.schema import Config
 from edgeinf.core.config.unbuilt import UNBUILT
@@ -141,7 +141,7 @@ def inspect(
     tree, origins = made.tree, dict[KeyPath, str]()
     misplaced = _lay_over(tree, env or {}, flags or {}, origins)
     checked = check(tree, base=base, touched=made.touched)
-    unset = {path for path in made.touched if _at(tree, path) == STAND_IN}
+    unset = {path for path in made.touched if value_at(tree, path) == STAND_IN}
     facts = Facts(
         config=checked.config or Config(),
         tree=tree,
@@ -224,15 +224,6 @@ def _visible(sites: Mapping[KeyPath, Site], origins: Mapping[KeyPath, str]) -> M
     if not origins:
         return sites
     return {path: site for path, site in sites.items() if not any(path[: len(o)] == o for o in origins)}
-
-
-def _at(tree: Any, path: KeyPath) -> Any:
-    for part in path:
-        try:
-            tree = tree[part]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return tree
 
 
 def _unbuilt(tree: Mapping[str, Any]) -> list[tuple[KeyPath, str]]:

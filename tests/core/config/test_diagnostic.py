@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from edgeinf.core.config.diagnostic import Diagnostic, Span, dotted
+import pytest
+
+from edgeinf.core.config.diagnostic import Diagnostic, KeyPath, Span, dotted, value_at
 
 
 def test_no_text_of_a_diagnostic_shows_a_secret() -> None:
@@ -27,3 +29,12 @@ def test_a_path_reads_as_people_write_it() -> None:
 
 def test_the_docs_address_ends_in_the_code() -> None:
     assert Diagnostic(code="E104", severity="error", message="").docs.endswith("/E104")
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [((), {"a": [1]}), (("a", 0), 1), (("a", 1), None), (("a", 0, "b"), None), (("b",), None)],
+    ids=["the whole", "in a list", "beyond a list", "below a number", "no such key"],
+)
+def test_a_value_is_found_by_its_path(path: KeyPath, value: object) -> None:
+    assert value_at({"a": [1]}, path) == value
