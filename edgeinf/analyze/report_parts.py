@@ -217,11 +217,11 @@ def _first_differences(b: Breaks) -> list[Part]:
             place.route or place.template or "",
             _where(place),
             place.what + "".join(f"; then {o.what} at {_where(o)}" for o in place.also),
+            place.advice,
             place.share,
             round(place.shared),
             place.tokens,
             f"{_brief(place.a)} / {_brief(place.b)}",
-            place.advice,
         )
         for place in places
     ]
@@ -233,11 +233,11 @@ def _first_differences(b: Breaks) -> list[Part]:
                 Column(title="application"),
                 Column(title="where"),
                 Column(title="what changes"),
+                Column(title="advice"),
                 Column(title="prompts", unit="%"),
                 Column(title="tokens before it"),
                 Column(title="tokens it costs"),
                 Column(title="example"),
-                Column(title="advice"),
             ),
             rows=tuple(rows),
             caption="prompts: share of those compared that part there first; tokens before it: shared, on average; it "

@@ -45,7 +45,13 @@ def test_the_prefix_cache_names_the_first_difference(tmp_path: Path) -> None:
         f"95.0% of prompts (You help. It is now) part first at {where}, a clock or date in the system prompt: "
         "move it to the end, or round it. About "
     )
-    assert table.rows[0][:4] == ("You help. It is now", where, "a clock or date in the system prompt", 0.95)
+    assert table.rows[0][:5] == (
+        "You help. It is now",
+        where,
+        "a clock or date in the system prompt",
+        "move it to the end, or round it",
+        0.95,
+    )
 
 
 def test_prompts_that_share_all_they_can_are_said_to(tmp_path: Path) -> None:
