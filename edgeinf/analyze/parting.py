@@ -24,6 +24,8 @@ _WORTH = BLOCK_BYTES // 4  # characters behind a place below which moving it bri
 _REACH = 256  # how long a span may be for the text behind it to be found again
 _SAME = 24  # so many equal characters are no accident
 _MOST_SPANS = 12
+_MOST_PLACES = 12
+_MOST_MOVED = 64  # messages that may have gone or come at one place
 _AROUND = 60  # what a mask needs to know a label by
 _WORD = 40
 _SHOWN = 120
@@ -98,31 +100,21 @@ def alike(a: list[Piece], b: list[Piece]) -> int:
 
 
 def part(a: list[Piece], b: list[Piece]) -> Parting:
-    """Compare an earlier prompt with a later one."""
+    """Compare an earlier prompt with a later one, as far as scaffolding makes them differ: what is said ends it."""
     shared, places = 0, list[Place]()
     for found in _prompts(a, b):
-        if isinstance(found, Place):
-            places.append(found)
-        elif places:
-            places[-1] = msgspec.structs.replace(places[-1], behind=places[-1].behind + found)
+        if not isinstance(found, Place):
+            if places:
+                places[-1] = msgspec.structs.replace(places[-1], behind=places[-1].behind + found)
+            else:
+                shared += found
+        elif len(places) == _MOST_PLACES or (places and {found.role, places[0].role} & _SPOKEN):
+            break
         else:
-            shared += found
-    return Parting(shared, _together(places))
-
-
-def _together(places: list[Place]) -> tuple[Place, ...]:
-    """Return the places from the first on that scaffolding makes: what is said next ends them."""
-    if not places:
-        return ()
-    chain = places[:1]
-    if places[0].role not in _SPOKEN:
-        for place in places[1:]:
-            if place.role in _SPOKEN:
-                break
-            chain.append(place)
-    while chain and chain[-1].behind < _WORTH:
-        chain.pop()
-    return tuple(chain)
+            places.append(found)
+    while places and places[-1].behind < _WORTH:
+        places.pop()
+    return Parting(shared, tuple(places))
 
 
 _NAMED = {
@@ -217,7 +209,8 @@ def _turns(xs: list[Piece], ys: list[Piece]) -> Iterator[Found]:
 def _later(pieces: list[Piece], at: int, wanted: Piece) -> int | None:
     if wanted.chars < _WORTH:
         return None  # a short turn is said again by chance
-    return next((n for n in range(at + 1, len(pieces)) if pieces[n].value == wanted.value), None)
+    ahead = range(at + 1, min(at + 1 + _MOST_MOVED, len(pieces)))
+    return next((n for n in ahead if pieces[n].chars == wanted.chars and pieces[n].value == wanted.value), None)
 
 
 def _pieces(x: Piece, y: Piece) -> Iterator[Found]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+import time
 from typing import Any
 
 import pytest
@@ -149,3 +150,40 @@ def test_a_planted_span_is_inside_the_one_that_is_found(before: str, behind: str
     assert place.start <= len(before) + 1 + min(len(one), len(other)) + 1
     assert place.end <= len(before) + 3 + len(other) + 1
     assert len(behind) <= found.recoverable <= len(behind) + 100
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.text("ab \n7é", max_size=40),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+    max_leaves=8,
+)
+MESSAGES = st.lists(
+    st.fixed_dictionaries({"role": st.sampled_from(["system", "user", "assistant"]), "content": VALUES}), max_size=4
+)
+BODIES = st.fixed_dictionaries(
+    {},
+    optional={
+        "tools": st.lists(VALUES, max_size=3) | VALUES,
+        "system": VALUES,
+        "messages": MESSAGES,
+        "input": VALUES,
+        "prompt": st.text(max_size=9),
+    },
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(a=BODIES, b=BODIES)
+def test_whatever_stands_in_two_prompts_no_more_is_shared_than_there_is(a: dict[str, Any], b: dict[str, Any]) -> None:
+    pieces = laid_out(b)
+    found = part(laid_out(a), pieces)
+    whole = sum(piece.chars for piece in pieces)
+    assert 0 <= found.shared + found.recoverable <= whole
+    assert part(pieces, pieces) == Parting(whole, ())
+
+
+def test_long_conversations_that_differ_throughout_are_soon_told_apart() -> None:
+    one, other = (chat("Be kind.", *(f"{word * 40} {n}" for n in range(2000))) for word in ("left ", "right "))
+    started = time.process_time()
+    assert parting(one, other).places == ()
+    assert time.process_time() - started < 2
