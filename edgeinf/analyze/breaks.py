@@ -1,8 +1,9 @@
 """Where prompts stop sharing their start with an earlier one: the message, its span, what it costs, what to do.
 
-Stretches of a log are read again: within each, a prompt is compared with those shortly before it of the same
-application, and with the one that shares most of its blocks. A log with few long prompts is compared whole. As in
-the rest of the prefix cache's findings, all who use a model share its cache, and entries do not end.
+Stretches of a log are read again. A prompt is compared with the one most like it: of those shortly before it of the
+same application, the one before it of its session, and the one that shares most of its blocks. A log with few long
+prompts is compared whole. As in the rest of the prefix cache's findings, all who use a model share its cache, and
+entries do not end.
 """
 
 from __future__ import annotations
@@ -15,21 +16,20 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from edgeinf.analyze.asking import instructions, surroundings
+from edgeinf.analyze.asking import instructions
 from edgeinf.analyze.blocks import BLOCK_BYTES, BYTES_PER_TOKEN
 from edgeinf.analyze.log import Log
-from edgeinf.analyze.parting import Parting, Piece, Place, advice, alike, common, laid_out, named, part
+from edgeinf.analyze.parting import Parting, Piece, Place, advice, alike, common, common_end, laid_out, named, part
 from edgeinf.analyze.record import call_of
-from edgeinf.analyze.stack import FIRST
+from edgeinf.analyze.stack import FIRST, previous
 from edgeinf.core.errors import CallError
 from edgeinf.core.redact import redact
 
 __all__ = ["Also", "Break", "Breaks", "breaks"]
 
-_STRETCHES = 32
+_STRETCHES = 24
 _STRETCH = 24  # prompts that follow one another in one application,
-_LEAD = 8  # and those before them that they are compared with
-_RECENT = 4
+_LEAD = 16  # and those before them that they are compared with
 _MOST_BYTES = 32 * 2**20  # of prompts read again, in all
 _AT_ONCE = 8 * 2**20
 _ALIKE = 0.3  # a prompt that shares less, with what is behind the parting, is of another application
@@ -86,8 +86,8 @@ class Breaks(msgspec.Struct, frozen=True, kw_only=True):
 
 class _Prompt(msgspec.Struct, frozen=True):
     pieces: list[Piece]
-    frame: int
-    begins: str
+    marks: dict[int, int]
+    instructions: str
     per_char: float
     chars: int
 
@@ -114,12 +114,17 @@ def breaks(log: Log, before: Any) -> Breaks | None:
     if not len(long):
         return None
     ends = np.cumsum(log.blocks, dtype=np.int64)
+    in_session = _in_session(log, long)
     found: list[_Found] = []
     compared = 0
     for some in _batches(log, _stretches(log, long)):
         wanted = [row for stretch in some for row in stretch.rows[stretch.lead :]]
-        nearest = {row: other for row in wanted if (other := _sharing_most(before, ends, row)) is not None}
-        prompts = _prompts(log, {*nearest.values(), *(row for stretch in some for row in stretch.rows)})
+        nearest = {
+            row: [other for other in (_sharing_most(before, ends, row), in_session.get(row)) if other is not None]
+            for row in wanted
+        }
+        read = {row for stretch in some for row in stretch.rows}.union(*nearest.values())
+        prompts = _prompts(log, read)
         compared += len(wanted)
         for stretch in some:
             found += _compared(stretch, nearest, prompts)
@@ -184,6 +189,15 @@ def _sharing_most(before: Any, ends: Any, row: int) -> int | None:
     return int(np.searchsorted(ends, before[start + run - 1], side="right")) if run else None
 
 
+def _in_session(log: Log, long: Any) -> dict[int, int]:
+    """Return the row before each in its session, where sessions are known."""
+    if log.session is None:
+        return {}
+    before = previous(log.session[long])
+    known = np.flatnonzero((before != FIRST) & (log.session[long] != 0))
+    return dict(zip(long[known].tolist(), long[before[known]].tolist(), strict=True))
+
+
 def _prompts(log: Log, rows: set[int]) -> dict[int, _Prompt]:
     """Read prompts again and lay them out."""
     found = {}
@@ -200,15 +214,15 @@ def _prompts(log: Log, rows: set[int]) -> dict[int, _Prompt]:
         said = instructions(call.body)
         found[row] = _Prompt(
             pieces=pieces,
-            frame=surroundings(call.body),
-            begins=said[: 2 * _LABEL_CHARS],
+            marks={piece.mark: piece.chars for piece in pieces},
+            instructions=said,
             per_char=counted / chars if counted > 0 else 1 / BYTES_PER_TOKEN,
             chars=chars,
         )
     return found
 
 
-def _compared(stretch: _Stretch, nearest: dict[int, int], prompts: dict[int, _Prompt]) -> Iterator[_Found]:
+def _compared(stretch: _Stretch, nearest: dict[int, list[int]], prompts: dict[int, _Prompt]) -> Iterator[_Found]:
     """Yield the partings with something behind them."""
     earlier: list[_Prompt] = []
     for place, row in enumerate(stretch.rows):
@@ -216,24 +230,26 @@ def _compared(stretch: _Stretch, nearest: dict[int, int], prompts: dict[int, _Pr
         if prompt is None:
             continue
         if place >= stretch.lead:
-            of_frame = [other for other in earlier if other.frame == prompt.frame]
-            others = (of_frame or earlier)[: -_RECENT - 1 : -1]
-            best = prompts.get(nearest.get(row, -1))
-            if best is not None:
-                others.insert(0, best)
+            others = [prompts[other] for other in nearest[row] if other in prompts] + earlier[::-1]
             if others:
-                other = max(others, key=lambda known: alike(known.pieces, prompt.pieces))
+                other = max(others, key=lambda known: _likeness(known, prompt))
                 parting = part(other.pieces, prompt.pieces)
                 if parting.places and parting.shared + parting.recoverable >= _ALIKE * prompt.chars:
                     yield _Found(row, _label(other, prompt), parting, prompt.per_char)
         earlier.append(prompt)
-        del earlier[: -_STRETCH - _LEAD]
+        del earlier[:-_LEAD]
+
+
+def _likeness(a: _Prompt, b: _Prompt) -> int:
+    """Return about how many characters two prompts share: whole pieces, and both ends of the system prompt."""
+    start = common(a.instructions, 0, b.instructions, 0)
+    return alike(a.marks, b.marks) + start + common_end(a.instructions, start, b.instructions, start)
 
 
 def _label(a: _Prompt, b: _Prompt) -> str:
     """Return how the prompts of an application begin, as far as they are the same."""
-    same = b.begins[: common(a.begins, 0, b.begins, 0)]
-    if len(same) < len(b.begins):
+    same = b.instructions[: min(common(a.instructions, 0, b.instructions, 0), 2 * _LABEL_CHARS)]
+    if len(same) < len(b.instructions):
         same = same[: same.rfind(" ") + 1]
     same = " ".join(redact(re.split(r"\d", same, maxsplit=1)[0]).split())
     return same if len(same) <= _LABEL_CHARS else same[: _LABEL_CHARS - 1] + "…"

@@ -15,7 +15,7 @@ from edgeinf.analyze.blocks import BLOCK_BYTES
 from edgeinf.analyze.causes import cause_of
 from edgeinf.analyze.diff import Difference, differences
 
-__all__ = ["Parting", "Piece", "Place", "advice", "alike", "common", "laid_out", "named", "part"]
+__all__ = ["Parting", "Piece", "Place", "advice", "alike", "common", "common_end", "laid_out", "named", "part"]
 
 _ONCE = ("tools", "system", "instructions")  # then the turns, in one of these:
 _TURNS = ("messages", "input", "prompt")
@@ -35,13 +35,15 @@ _sorted = msgspec.json.Encoder(order="sorted").encode
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """One tool, one message or the like: its JSON path, who says it, its value and how long its JSON is."""
+    """One tool, one message or the like: its JSON path, who says it, its value, how long its JSON is, and a mark that
+    equal values share."""
 
     section: str
     path: str
     role: str
     value: Any
     chars: int
+    mark: int
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,6 +58,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     a: str = ""
     b: str = ""
     behind: int = 0
+    stretches: tuple[str, str] | None = None  # both sides with what stands around them, until their kind is known
 
 
 class Parting(msgspec.Struct, frozen=True):
@@ -79,24 +82,22 @@ def laid_out(body: dict[str, Any]) -> list[Piece]:
         value = body[section]
         role = "tools" if section == "tools" else "system" if section in _ONCE else "user"
         if not isinstance(value, list):
-            pieces.append(Piece(section, f"$.{section}", role, value, len(_encode(value)) + 1))
+            pieces.append(_piece(section, f"$.{section}", role, value))
             continue
         for number, item in enumerate(value):
             said = item.get("role") if isinstance(item, dict) and section in _TURNS else None
-            path = f"$.{section}[{number}]"
-            pieces.append(Piece(section, path, str(said) if said else role, item, len(_encode(item)) + 1))
+            pieces.append(_piece(section, f"$.{section}[{number}]", str(said) if said else role, item))
     return pieces
 
 
-def alike(a: list[Piece], b: list[Piece]) -> int:
-    """Return how many characters of whole pieces two prompts share before they part, and half of those behind."""
-    found, weight = 0, 2
-    for x, y in zip(a, b, strict=False):
-        if x.path == y.path and x.value == y.value:
-            found += weight * y.chars
-        else:
-            weight = 1
-    return found // 2
+def _piece(section: str, path: str, role: str, value: Any) -> Piece:
+    written = _sorted(value)
+    return Piece(section, path, role, value, len(written) + 1, hash(written))
+
+
+def alike(a: dict[int, int], b: dict[int, int]) -> int:
+    """Return how many characters of whole pieces two prompts share, wherever they stand; each is {mark: characters}."""
+    return sum(b[mark] for mark in a.keys() & b.keys())
 
 
 def part(a: list[Piece], b: list[Piece]) -> Parting:
@@ -114,7 +115,7 @@ def part(a: list[Piece], b: list[Piece]) -> Parting:
             places.append(found)
     while places and places[-1].behind < _WORTH:
         places.pop()
-    return Parting(shared, tuple(places))
+    return Parting(shared, tuple(map(_of_kind, places)))
 
 
 _NAMED = {
@@ -159,7 +160,7 @@ def _prompts(a: list[Piece], b: list[Piece]) -> Iterator[Found]:
     at = 0
     same = 0
     for x, y in zip(a, b, strict=False):
-        if x.path != y.path or x.value != y.value:
+        if x.path != y.path or x.mark != y.mark:
             break
         same += y.chars
         at += 1
@@ -175,15 +176,15 @@ def _prompts(a: list[Piece], b: list[Piece]) -> Iterator[Found]:
 
 def _items(xs: list[Piece], ys: list[Piece]) -> Iterator[Found]:
     """Compare tools, or the blocks of a system prompt: by place where there are as many, else by value."""
-    known = {_sorted(x.value) for x in xs}
-    if len(xs) == len(ys) and not (len(xs) > 1 and known == {_sorted(y.value) for y in ys}):
+    known = {x.mark for x in xs}
+    if len(xs) == len(ys) and not (len(xs) > 1 and known == {y.mark for y in ys}):
         for x, y in zip(xs, ys, strict=True):
             yield from _pieces(x, y)
         return
     one = (ys or xs)[0]
     kind = "order" if len(xs) == len(ys) else "items"
     yield Place(path=f"$.{one.section}", role=one.role, kind=kind, a=_names(xs), b=_names(ys))
-    yield sum(y.chars for y in ys if _sorted(y.value) in known)
+    yield sum(y.chars for y in ys if y.mark in known)
 
 
 def _turns(xs: list[Piece], ys: list[Piece]) -> Iterator[Found]:
@@ -191,7 +192,7 @@ def _turns(xs: list[Piece], ys: list[Piece]) -> Iterator[Found]:
     i = j = 0
     while i < len(xs) and j < len(ys):
         x, y = xs[i], ys[j]
-        if x.value == y.value:
+        if x.mark == y.mark:
             yield y.chars
         elif (gone := _later(xs, i, y)) is not None:
             yield Place(path=y.path, role="", kind="dropped", a=_short(x.value), b=_short(y.value))
@@ -210,11 +211,11 @@ def _later(pieces: list[Piece], at: int, wanted: Piece) -> int | None:
     if wanted.chars < _WORTH:
         return None  # a short turn is said again by chance
     ahead = range(at + 1, min(at + 1 + _MOST_MOVED, len(pieces)))
-    return next((n for n in ahead if pieces[n].chars == wanted.chars and pieces[n].value == wanted.value), None)
+    return next((n for n in ahead if pieces[n].mark == wanted.mark), None)
 
 
 def _pieces(x: Piece, y: Piece) -> Iterator[Found]:
-    if x.value == y.value:
+    if x.mark == y.mark:
         yield y.chars
     else:
         yield from _values(x.value, y.value, y.path, y.role)
@@ -259,7 +260,7 @@ def _texts(x: str, y: str, path: str, role: str) -> Iterator[Found]:
             break
         yield _span(x, i, again[0], y, j, again[1], path, role)
         i, j = again
-    end = _common_end(x, i, y, j)
+    end = common_end(x, i, y, j)
     yield _span(x, i, len(x) - end, y, j, len(y) - end, path, role)
     yield _size(y[len(y) - end :])
 
@@ -278,17 +279,26 @@ def _again(x: str, i: int, y: str, j: int) -> tuple[int, int] | None:
 
 
 def _span(x: str, i: int, i_end: int, y: str, j: int, j_end: int, path: str, role: str) -> Place:
-    """Return a span widened to whole words, and of what kind it is."""
+    """Return a span widened to whole words, with what its kind is told from."""
     back = j - max(y.rfind(" ", max(0, j - _WORD), j), y.rfind("\n", max(0, j - _WORD), j)) - 1
     back = back if back <= min(i, j, _WORD) else 0
     i, j = i - back, j - back
     i_end, j_end = _word_end(x, i_end), _word_end(y, j_end)
     one, other = x[i:i_end], y[j:j_end]
-    kind = "span"
+    stretches = None
     if max(len(one), len(other)) <= _REACH + _WORD:
         before, behind = y[max(0, j - _AROUND) : j], y[j_end : j_end + _AROUND]
-        kind = _kind(before + one + behind, before + other + behind, role)
-    return Place(path=path, role=role, kind=kind, start=j, end=j_end, a=_short(one), b=_short(other))
+        stretches = before + one + behind, before + other + behind
+    return Place(
+        path=path,
+        role=role,
+        kind="span",
+        start=j,
+        end=j_end,
+        a=_short(one),
+        b=_short(other),
+        stretches=stretches,
+    )
 
 
 def _word_end(text: str, at: int) -> int:
@@ -298,11 +308,14 @@ def _word_end(text: str, at: int) -> int:
     return at
 
 
-def _kind(a: str, b: str, role: str) -> str:
-    """Return what ``diff`` calls the difference between two short stretches."""
-    one, other = ({"messages": [{"role": role, "content": text}]} for text in (a, b))
+def _of_kind(place: Place) -> Place:
+    """Return a place with what ``diff`` calls the difference."""
+    if place.stretches is None:
+        return place
+    one, other = ({"messages": [{"role": place.role, "content": text}]} for text in place.stretches)
     found = next(iter(differences(one, other)), None)
-    return "span" if found is None or found.kind in ("another text", "wording") else found.kind
+    kind = "span" if found is None or found.kind in ("another text", "wording") else found.kind
+    return msgspec.structs.replace(place, kind=kind, stretches=None)
 
 
 def common(x: str, i: int, y: str, j: int) -> int:
@@ -322,7 +335,7 @@ def common(x: str, i: int, y: str, j: int) -> int:
     return low
 
 
-def _common_end(x: str, i: int, y: str, j: int) -> int:
+def common_end(x: str, i: int, y: str, j: int) -> int:
     """Return how many characters two texts share at their ends, behind a place of each."""
     low, high = 0, min(len(x) - i, len(y) - j)
     while low < high:

@@ -123,6 +123,28 @@ def test_what_must_move_too_is_named(tmp_path: Path) -> None:
     assert (place.kind, [also.kind for also in place.also]) == ("timestamp", ["request-id"])
 
 
+def history(session: int, turns: int) -> list[dict[str, str]]:
+    said = [
+        f"{'question' if n % 2 == 0 else 'answer'} {n} of session {session}: {RULES[n : n + 700]}" for n in range(turns)
+    ]
+    return [{"role": "user" if n % 2 == 0 else "assistant", "content": text} for n, text in enumerate(said)]
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["sessions named", "sessions not named"])
+def test_a_window_over_the_history_is_found_between_interleaved_sessions(tmp_path: Path, named: bool) -> None:
+    rows = []
+    for turn in range(1, 30, 2):
+        for session in range(6):
+            kept = history(session, turn)[-7:]
+            body = {"messages": [{"role": "system", "content": RULES}, *kept]}
+            rows.append(ask(at=len(rows), body=body, **({"session": f"s{session}"} if named else {})))
+    found = found_in(write(tmp_path / "log", rows))
+    place = found.places[0]
+    assert (place.path, place.kind) == ("$.messages[1]", "dropped")
+    assert place.share == pytest.approx(11 / 15)
+    assert "seldom" in place.advice
+
+
 def test_traces_without_text_have_none(tmp_path: Path) -> None:
     line = b'{"timestamp": %d, "input_length": 2048, "output_length": 1, "hash_ids": [0, 1, 2, %d]}\n'
     path = tmp_path / "trace"
