@@ -122,20 +122,21 @@ def coarse_levels(names: tuple[str, ...], masks: tuple[str, ...] | None) -> list
 
 def fingerprint(body: JsonObject, rule: CoarseLevel) -> int:
     """Return what stands for the key of a keyed body, its texts rewritten by ``rule``."""
-    keep = rule.keep_properties_order
-    frame, messages = {k: v for k, v in body.items() if k != "messages"}, body.get("messages")
+    messages = body.get("messages")
     if isinstance(messages, list):
         messages = [_digested(message) for message in messages]
         if all(len(m) == 2 and isinstance(m.get("content"), int) for m in messages):
             roles = tuple(message["role"] for message in messages)
-            digests = [message["content"] & _WORD for message in messages]
-            return number(frame_number(canonical(frame, keep_properties_order=keep), roles), digests)
-    return xxhash.xxh3_64_intdigest(canonical({**frame, "messages": messages}, keep_properties_order=keep))
+            return number(frame_number(body, roles, rule), [message["content"] & _WORD for message in messages])
+    whole = canonical({**body, "messages": messages}, keep_properties_order=rule.keep_properties_order)
+    return xxhash.xxh3_64_intdigest(whole)
 
 
-def frame_number(frame: bytes, roles: tuple[str, ...]) -> int:
-    """Return what stands for a body, in canonical form, without its messages, of which each is a role and a text."""
-    return xxhash.xxh3_64_intdigest(b"%b\n%b" % (frame, canonical(roles)))
+def frame_number(body: JsonObject, roles: tuple[str, ...], rule: CoarseLevel) -> int:
+    """Return what stands for a keyed body without its messages, of which each is a role and a text."""
+    frame = {field: value for field, value in body.items() if field != "messages"}
+    keep = rule.keep_properties_order
+    return xxhash.xxh3_64_intdigest(b"%b\n%b" % (canonical(frame, keep_properties_order=keep), canonical(roles)))
 
 
 def number(frame: int, digests: Sequence[int]) -> int:
@@ -150,8 +151,12 @@ def _digested(message: JsonObject) -> JsonObject:
 
 
 def _digest_of(passage: Passage) -> Digest:
+    """Return what gives the digest of one kind of text as it is, or in the normal form that ``safe`` gives it."""
     normal = passage.normal
-    return (lambda text: digest(normal(text))) if passage.text else digest
+    if not passage.text:
+        return digest
+    # Line ends, compositions and white space at the ends are all that ``safe`` changes.
+    return lambda text: digest(text if text.isascii() and "\r" not in text and text.strip() == text else normal(text))
 
 
 def _squashing(passage: Passage) -> Digest:

@@ -255,12 +255,12 @@ class Builder:
         self._flush()
         columns: dict[str, array[Any]] = {
             name: self._columns[name]
-            for name, (_, absent) in _COLUMNS.items()
-            if absent is None or any(value != absent and value == value for value in self._columns[name])
+            for name, (kind, absent) in _COLUMNS.items()
+            if absent is None or self._columns[name].tobytes() != array(kind, [absent]).tobytes() * self._rows
         }
         columns.update({f"key:{name}": column for name, column in self._keys.items()})
         columns.update({f"gate:{name}": column for name, column in self._gates.items()})
-        if any(parts != 1 for parts in self._parts):
+        if sum(self._parts) != len(self._parts):
             columns["parts"] = self._parts
         if self._block:
             columns["block"], columns["blocks"] = self._block, self._blocks

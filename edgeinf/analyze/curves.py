@@ -12,7 +12,7 @@ import numpy.typing as npt
 from edgeinf.analyze.levels import LevelRun
 from edgeinf.analyze.log import Log
 from edgeinf.analyze.options import Options
-from edgeinf.analyze.simulate import simulate
+from edgeinf.analyze.simulate import Simulation
 from edgeinf.analyze.stack import previous, stack_distances
 
 __all__ = ["CapacityCurve", "Curves", "capacity_curve", "level_curves", "warmup"]
@@ -74,18 +74,16 @@ def level_curves(run: LevelRun, options: Options, *, table: bool) -> Curves:
     again = np.bincount(accesses.ids) > 1
     some = np.flatnonzero(again[accesses.ids])
     repeated = accesses.grouped(some)
-    ttl = [(ttl_s, int(simulate(repeated, ttl_s).hit.sum()) / lookups) for ttl_s in options.ttls_s]
-    if not table:
-        return Curves(lookups, capacity, ttl, None)
-    rows = []
     whole = isinstance(kept, slice)
-    limited = repeated if whole else accesses.grouped(kept)
-    distances = distances[some] if whole else distances
+    ttl, rows = [], []
     for ttl_s in options.ttls_s:
-        for entries in table_sizes(capacity, options):
-            hits = simulate(limited, ttl_s, distances=distances, capacity=entries).hit.sum()
-            rows.append((ttl_s, entries, int(hits) / lookups))
-    return Curves(lookups, capacity, ttl, rows)
+        simulation = Simulation(repeated, ttl_s)
+        ttl.append((ttl_s, simulation.hits() / lookups))
+        if table:
+            limited = simulation if whole else Simulation(accesses.grouped(kept), ttl_s)
+            mine = distances[some] if whole else distances
+            rows += [(ttl_s, n, limited.hits(mine, n) / lookups) for n in table_sizes(capacity, options)]
+    return Curves(lookups, capacity, ttl, rows if table else None)
 
 
 def table_sizes(capacity: CapacityCurve, options: Options) -> list[int]:

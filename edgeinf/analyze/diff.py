@@ -112,19 +112,39 @@ def _texts(a: str, b: str, path: str, role: str) -> Iterator[Difference]:
         return
     whole = max(len(a), len(b))
     a, b = _around(a, b)
+    masked = _Masked()
+    if all(masked(text, (kind,)) == text for text in (a, b) for kind in _MASKS):
+        yield from _spans(a, b, path, role, whole)
+        return
     for many in range(1, len(_MASKS) + 1):
         for kinds in combinations(_MASKS, many):
-            if _masked(a, kinds) == _masked(b, kinds):
+            if masked(a, kinds) == masked(b, kinds):
                 for kind in kinds:
                     x, y = _example(a, b)
                     yield Difference(path, role, kind, x, y)
                 return
-    x, y = _masked(a, tuple(_MASKS)), _masked(b, tuple(_MASKS))
+    x, y = masked(a, tuple(_MASKS)), masked(b, tuple(_MASKS))
     for kind in _MASKS:
         others = tuple(k for k in _MASKS if k != kind)
-        if _distance(_masked(a, others), _masked(b, others)) > _distance(x, y):
+        left, right = masked(a, others), masked(b, others)
+        if (left, right) != (x, y) and _distance(left, right) > _distance(x, y):
             yield Difference(path, role, kind, *_example(a, b))
     yield from _spans(x, y, path, role, whole)
+
+
+class _Masked:
+    """Applies masks one after the other, each once to a text: most change nothing, and the next sees the same again."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], str] = {}
+
+    def __call__(self, text: str, kinds: tuple[str, ...]) -> str:
+        for kind in kinds:
+            found = self._known.get((kind, text))
+            if found is None:
+                found = self._known[kind, text] = _MASKS[kind](text)
+            text = found
+        return text
 
 
 def _unlike(a: str, b: str) -> bool:
@@ -148,12 +168,6 @@ def _around(a: str, b: str) -> tuple[str, str]:
             keep = len(a) - cut
             a, b = a[:cut], b[: len(b) - keep]
     return a, b
-
-
-def _masked(text: str, kinds: tuple[str, ...]) -> str:
-    for kind in kinds:
-        text = _MASKS[kind](text)
-    return text
 
 
 def _distance(a: str, b: str) -> int:

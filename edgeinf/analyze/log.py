@@ -248,6 +248,9 @@ def _sort(log: Log) -> None:
     if log.at is None:
         return
     missing = np.isnan(log.at)
+    if bool(missing.all()):
+        log.at = None
+        return
     log.untimed = int(missing.sum())
     if log.untimed:
         at = log.at.copy()

@@ -1,12 +1,15 @@
 """A short way for the requests that most logs are full of: chat bodies whose messages are a role and a text each.
 
 All that the proxy asks of such a call besides its texts follows from its frame, the rest of the body and the roles;
-frames and texts repeat far more than bodies do, and are remembered.
+frames, with the tools in them, and texts repeat far more than bodies do, and are remembered.
 """
 
 from __future__ import annotations
 
+from itertools import repeat
+
 import msgspec
+import xxhash
 
 from edgeinf.analyze.asking import asked, is_redacted, surroundings
 from edgeinf.analyze.blocks import SHORTEST_BYTES, prompt_blocks
@@ -18,28 +21,25 @@ from edgeinf.core.cacheable import CachePolicy, bypass_reason
 from edgeinf.core.call import Call
 from edgeinf.core.dialects import by_name
 from edgeinf.core.errors import CallError
-from edgeinf.core.normalize.levels import LEVELS
-from edgeinf.core.wire.canonical import JsonObject, canonical
+from edgeinf.core.wire.canonical import JsonObject
 
 __all__ = ["PlainChats"]
 
 _MEMO = 1_000
 _REWRITTEN = frozenset({"system", "developer", "user"})
 _ROLES = frozenset({*_REWRITTEN, "assistant", "tool", "function"})
-# Fields in which a level rewrites more than messages, or in which an order counts at one level and not at another.
-_MORE = frozenset({"tools", "functions", "response_format", "output_config", "output_format", "text"})
 
 _encode = msgspec.json.Encoder().encode
 
 
 class Frame(msgspec.Struct, frozen=True):
-    """What a plain chat is besides its texts; ``number`` stands for what of it enters the key."""
+    """What a plain chat is besides its texts; ``numbers`` stand for what of it enters the key at each level."""
 
     call: Call  # without its body
     context: Context
     reason: str | None
     sampled: bool
-    number: int
+    numbers: tuple[int, ...]
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -59,7 +59,7 @@ class PlainChats:
     def __init__(self, policy: CachePolicy, levels: list[CoarseLevel]) -> None:
         self._policy = policy
         self._frames: dict[tuple[object, ...], Frame | None] = {}
-        self._levels = len(levels)
+        self._levels = levels
         user, system = [level.user for level in levels], [level.system for level in levels]
         self._user = Texts(lambda text: Said(_digests(text, user), asked(text), is_redacted(text)))
         self._system = Texts(lambda text: _digests(text, system))
@@ -74,7 +74,7 @@ class PlainChats:
             return None
         rest = _encode({field: value for field, value in body.items() if field != "messages"})
         seen = rest.count(b'"') + 2
-        key: list[object] = [rest, record.path]
+        key: list[object] = [xxhash.xxh3_128_digest(rest), record.path]
         said: list[tuple[int, ...]] = []
         question, last = "", _NOTHING
         for message in messages:
@@ -89,7 +89,7 @@ class PlainChats:
                 question, last = text, self._user(text)
                 said.append(last.digests)
             else:
-                said.append(self._system(text) if role in _REWRITTEN else (digest(text),) * self._levels)
+                said.append(self._system(text) if role in _REWRITTEN else (digest(text),) * len(self._levels))
         frame = self._frame(tuple(key), record, body) if seen == quotes(raw) else None
         if frame is None:
             return None
@@ -109,10 +109,10 @@ class PlainChats:
     def _keys(self, frame: Frame, said: list[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
         """Return the fingerprint at each level, as ``coarse.fingerprint`` makes it; that of equal texts once."""
         keys: list[tuple[int, ...]] = []
-        before: tuple[int, ...] | None = None
-        for digests in zip(*said, strict=True) if said else [()] * self._levels:
-            if digests != before:
-                before, made = digests, (number(frame.number, digests),)
+        before: tuple[object, ...] = ()
+        for around, digests in zip(frame.numbers, zip(*said, strict=True) if said else repeat(()), strict=False):
+            if (around, digests) != before:
+                before, made = (around, digests), (number(around, digests),)
             keys.append(made)
         return tuple(keys)
 
@@ -126,26 +126,35 @@ class PlainChats:
             return found
 
     def _framed(self, record: Record, body: JsonObject) -> Frame | None:
-        """Return a frame; None where more than the messages would have to be looked at."""
+        """Return a frame; None where the body is no chat or none that ``serve`` takes."""
         try:
             call = call_of(record, body)
-            if call is None or call.dialect != "openai-chat" or not body.keys().isdisjoint(_MORE):
+            if call is None or call.dialect != "openai-chat":
                 return None
-            dialect = by_name(call.dialect)
-            rest = {k: v for k, v in dialect.keyed(call, LEVELS["exact"])[0].items() if k != "messages"}
-            keyed = canonical(rest)
-            if canonical(rest, keep_properties_order=False) != keyed:
-                return None
+            numbers = self._numbers(msgspec.structs.replace(call, body={**body, "messages": []}), body["messages"])
         except CallError:
             return None
         temperature = body.get("temperature")
         return Frame(
             call=msgspec.structs.replace(call, body={}),
             context=Context(call.dialect, call.path, call.query, call.model),
-            reason=bypass_reason(call, dialect, self._policy),
+            reason=bypass_reason(call, by_name(call.dialect), self._policy),
             sampled=not isinstance(temperature, int | float) or temperature > 0,
-            number=frame_number(keyed, tuple(message["role"] for message in body["messages"])),
+            numbers=numbers,
         )
+
+    def _numbers(self, bare: Call, messages: list[JsonObject]) -> tuple[int, ...]:
+        """Return the frame's number at each level; levels that see the same share one."""
+        roles = tuple(message["role"] for message in messages)
+        keyed = by_name(bare.dialect).keyed
+        numbers: list[int] = []
+        before: tuple[JsonObject, bool] | None = None
+        for rule in self._levels:
+            body = keyed(bare, rule)[0]
+            if (body, rule.keep_properties_order) != before:
+                before, made = (body, rule.keep_properties_order), frame_number(body, roles, rule)
+            numbers.append(made)
+        return tuple(numbers)
 
 
 def _digests(text: str, ways: list[Digest]) -> tuple[int, ...]:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+import xxhash
+
 from edgeinf.core.normalize import fences
 from edgeinf.core.normalize.levels import Level, level
 from edgeinf.core.normalize.passage import Passage
@@ -20,25 +22,27 @@ Made = TypeVar("Made")
 
 _MOST = 1_000  # texts of a generation; two are kept
 _SHORTEST = 16  # shorter texts are done again sooner than looked up and kept
+_LONG = 64
 
 
 class Texts(Generic[Made]):
-    """What was made of texts (never None), the latest two generations."""
+    """What was made of texts (never None), the latest two generations. Long texts are known by a digest of them."""
 
     def __init__(self, make: Callable[[str], Made]) -> None:
         self._make = make
-        self._young: dict[str, Made] = {}
-        self._old: dict[str, Made] = {}
+        self._young: dict[str | bytes, Made] = {}
+        self._old: dict[str | bytes, Made] = {}
 
     def __call__(self, text: str) -> Made:
         if len(text) < _SHORTEST:
             return self._make(text)
-        found = self._young.get(text)
+        key = text if len(text) < _LONG else xxhash.xxh3_128_digest(text.encode("utf-8", "surrogatepass"))
+        found = self._young.get(key)
         if found is None:
-            found = self._old.get(text)
+            found = self._old.get(key)
             if found is None:
                 found = self._make(text)
-            self._young[text] = found
+            self._young[key] = found
             if len(self._young) >= _MOST:
                 self._old, self._young = self._young, {}
         return found

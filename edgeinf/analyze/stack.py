@@ -65,6 +65,7 @@ def _earlier_smaller(values: Index) -> Index:
         moved = np.empty_like(order)
         moved[place] = order
         order = moved
-        edges = np.unique(np.concatenate((starts, starts + zeros_in_group)))
-        starts = edges[edges < n]
+        edges = np.column_stack((starts, starts + zeros_in_group)).ravel()  # in order; an empty part leaves two alike
+        edges = edges[np.append(True, edges[1:] != edges[:-1])]
+        starts = edges[: np.searchsorted(edges, n)]
     return count

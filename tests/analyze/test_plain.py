@@ -24,11 +24,20 @@ ROLES = st.sampled_from(["system", "developer", "user", "assistant", "tool"])
 MESSAGES = st.lists(
     st.builds(lambda role, said: {"role": role, "content": said}, ROLES, st.text() | nasty_texts), max_size=4
 )
-MORE = st.dictionaries(
+FIELDS = st.dictionaries(
     st.sampled_from(["temperature", "seed", "user", "store", "n", "stream", "x_tag", "system"]),
     st.none() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
     max_size=3,
 )
+
+
+def _tool(day: int, order: dict[str, int]) -> dict[str, Any]:
+    function = {"name": "f", "description": f"At 2026-11-0{day}  10:00", "parameters": {"properties": order}}
+    return {"tools": [{"type": "function", "function": function}]}
+
+
+TOOLS = st.sampled_from([{}, {}, _tool(1, {"a": 1, "b": 2}), _tool(2, {"b": 2, "a": 1})])
+MORE = st.builds(lambda fields, tools: {**fields, **tools}, FIELDS, TOOLS)
 
 
 def _record(messages: list[dict[str, Any]], more: dict[str, Any], compact: bool, route: str | None) -> Record:
@@ -75,8 +84,6 @@ def test_plain_chats_go_the_short_way() -> None:
     [
         _chat({"role": "user", "content": [{"type": "text", "text": "Hi"}]}),
         _chat({"role": "user", "content": "Hi", "name": "n"}),
-        _chat({"role": "user", "content": "Hi"}, tools=[]),
-        _chat({"role": "user", "content": "Hi"}, x={"properties": {"b": 1, "a": 2}}),
         Record(request=b'{"model": "m", "messages": [{"role": "user", "content": "a"}], "seed": 1, "seed": 2}'),
         Record(request=b'{"model": "m", "messages": [{"role": "user", "content": "a", "content": "b"}]}'),
         Record(request=b'{"model": "m", "model": "m", "messages": []}'),
@@ -85,7 +92,7 @@ def test_plain_chats_go_the_short_way() -> None:
         Record(request=b'{"model": "m", "messages": {}}'),
     ],
     ids=[
-        "parts", "a third field", "tools", "an order that counts", "a key twice", "a text twice", "a model twice",
+        "parts", "a third field", "a key twice", "a text twice", "a model twice",
         "another dialect", "refused", "no list",
     ],
 )  # fmt: skip
