@@ -64,6 +64,8 @@ class Facts:
     insecure: bool = False
     _above: Set[KeyPath] = field(init=False, repr=False, compare=False)
     """Paths that have an uncertain one below them."""
+    _known: dict[Any, Any] = field(init=False, repr=False, compare=False, default_factory=dict)
+    """What several rules ask for, worked out once."""
 
     def __post_init__(self) -> None:
         above = frozenset(path[:length] for path in self.uncertain for length in range(len(path)))
@@ -105,6 +107,19 @@ class Facts:
 
     def names(self, *path: str, key: str = "name") -> list[tuple[KeyPath, str]] | None:
         """Return (path of the item, name) for a list as written, None where a name cannot be known."""
+        if (path, key) not in self._known:
+            self._known[path, key] = self._names(path, key)
+        found: list[tuple[KeyPath, str]] | None = self._known[path, key]
+        return found
+
+    def texts(self) -> list[tuple[KeyPath, str]]:
+        """Return (path, text) for every text of the file, in its order."""
+        if "texts" not in self._known:
+            self._known["texts"] = list(_texts(self.tree))
+        found: list[tuple[KeyPath, str]] = self._known["texts"]
+        return found
+
+    def _names(self, path: tuple[str, ...], key: str) -> list[tuple[KeyPath, str]] | None:
         at: Any = self.tree
         for part in path:
             at = at.get(part) if isinstance(at, dict) else None
@@ -121,6 +136,18 @@ class Facts:
                 return None
             found.append(((*path, index), name))
         return found
+
+
+def _texts(tree: Any) -> Iterator[tuple[KeyPath, str]]:
+    waiting: list[tuple[KeyPath, Any]] = [((), tree)]
+    while waiting:
+        path, value = waiting.pop()
+        if isinstance(value, str):
+            yield path, value
+        elif isinstance(value, dict):
+            waiting += [((*path, key), item) for key, item in reversed(value.items())]
+        elif isinstance(value, list):
+            waiting += [((*path, index), value[index]) for index in range(len(value) - 1, -1, -1)]
 
 
 def run(rules: Iterable[Rule], facts: Facts) -> Iterator[Diagnostic]:

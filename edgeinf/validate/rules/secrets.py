@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 from urllib.parse import urlsplit
 
-from edgeinf.core.config.diagnostic import KeyPath, dotted
+from edgeinf.core.config.diagnostic import dotted
 from edgeinf.core.config.rule import Facts, Finding, Rule
 from edgeinf.core.redact import looks_like_secret
 
@@ -16,19 +15,6 @@ __all__ = ["RULES"]
 
 _SECRET_KEYS = ("api_key", "key_secret")
 _HEADERS = ("authorization", "proxy-authorization", "x-api-key", "api-key", "cookie")
-
-
-def _scalars(tree: Any) -> Iterator[tuple[KeyPath, str]]:
-    """Yield (path, text) for every text of a config, in the order of the file."""
-    waiting: list[tuple[KeyPath, Any]] = [((), tree)]
-    while waiting:
-        path, value = waiting.pop()
-        if isinstance(value, str):
-            yield path, value
-        elif isinstance(value, dict):
-            waiting += [((*path, key), item) for key, item in reversed(value.items())]
-        elif isinstance(value, list):
-            waiting += [((*path, index), value[index]) for index in range(len(value) - 1, -1, -1)]
 
 
 def _random(text: str) -> bool:
@@ -41,12 +27,12 @@ def _random(text: str) -> bool:
 
 
 def _in_the_clear(facts: Facts) -> Iterator[Finding]:
-    for path, value in _scalars(facts.tree):
-        if path in facts.touched or path in facts.origins:
-            continue
+    for path, value in facts.texts():
         key = str(path[-1]).lower()
         named = key in _SECRET_KEYS or (len(path) > 1 and path[-2] == "headers" and key in _HEADERS)
-        if named or looks_like_secret(value) or (key not in ("sha256",) and _random(value)):
+        if not (named or looks_like_secret(value) or (key != "sha256" and _random(value))):
+            continue
+        if path not in facts.touched and path not in facts.origins:
             yield Finding(
                 path=path,
                 message=f"{dotted(path)} holds a credential in the clear",
@@ -55,7 +41,7 @@ def _in_the_clear(facts: Facts) -> Iterator[Finding]:
 
 
 def _in_a_url(facts: Facts) -> Iterator[Finding]:
-    for path, value in _scalars(facts.tree):
+    for path, value in facts.texts():
         if "://" in value and path not in facts.touched and path not in facts.origins:
             try:
                 password = urlsplit(value).password

@@ -64,3 +64,14 @@ def test_a_value_is_certain_if_nothing_above_or_below_it_is_uncertain(
     below = any(u[: len(path)] == path for u in uncertain)
     assert facts.within_uncertain(path) is above
     assert facts.certain(path) is not (above or below)
+
+
+def test_every_text_of_a_file_is_given_in_its_order() -> None:
+    tree = {"a": {"b": "one", "c": [2, "three", {"d": "four"}]}, "e": None, "f": "five"}
+    facts = Facts(config=Config(), tree=tree)
+    assert facts.texts() == [
+        (("a", "b"), "one"),
+        (("a", "c", 1), "three"),
+        (("a", "c", 2, "d"), "four"),
+        (("f",), "five"),
+    ]
