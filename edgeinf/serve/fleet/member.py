@@ -23,7 +23,7 @@ from edgeinf.serve.steps.lookup import usable
 if TYPE_CHECKING:
     from edgeinf.serve.runtime import Runtime
 
-__all__ = ["Member", "fill_from", "fill_with"]
+__all__ = ["FIND_BYTES", "Member", "fill_from", "fill_with", "on_leaving"]
 
 # How long a worker waits for the first word of an answer that another fetches, before it fetches itself.
 _PATIENCE_S = 120.0
@@ -281,10 +281,10 @@ class Member:
             tell(end, last=True)
         finally:
             flight.part(reader)
-            _on_leaving(flight, self._runtime)
+            on_leaving(flight, self._runtime)
 
 
-def _on_leaving(flight: Flight, runtime: Runtime) -> None:
+def on_leaving(flight: Flight, runtime: Runtime) -> None:
     """Stop fetching where the last reader, here or in another process, has left."""
     finishing = runtime.generation.config.cache.on_disconnect == "finish" and flight.recording
     if not flight.readers and not flight.done and flight.task is not None and not finishing:

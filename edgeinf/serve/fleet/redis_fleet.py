@@ -1,4 +1,4 @@
-"""Join the nodes that share a Redis: purges and fetches by the cache's, limits by their own."""
+"""Join the nodes that share a Redis: purges, fetches and answers under way by the cache's, limits by their own."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from edgeinf.serve.fleet.redis_flights import RedisFlights
 from edgeinf.serve.fleet.redis_limits import RedisLimiter
 from edgeinf.serve.fleet.redis_link import RedisLink
 from edgeinf.serve.fleet.redis_purges import BLOCK_S, RedisPurges
+from edgeinf.serve.fleet.redis_streams import RedisStreams
 
 if TYPE_CHECKING:
     from edgeinf.serve.runtime import Runtime
@@ -34,13 +35,16 @@ def join_fleet(runtime: Runtime, *, host: str = "") -> list[Coroutine[Any, Any, 
         )
         full = f"redis at {shared.link.place} has no room: new answers are kept on this node only"
         shared.on_full = lambda is_full: _note(runtime, "full", full if is_full else None)
-        runtime.shared_flights = RedisFlights(runtime, shared.link, runtime.shared_flights)
-        # Its own connection: it waits there for seconds, which no lookup's timeout must cut.
-        listening = RedisLink(config.cache.shared.url, timeout_s=1.0, clock=runtime.clock, waits_s=BLOCK_S)
+        # Connections of their own: there they wait for seconds, which no lookup's timeout must cut.
+        listening, hearing = (
+            RedisLink(config.cache.shared.url, timeout_s=1.0, clock=runtime.clock, waits_s=BLOCK_S) for _ in range(2)
+        )
+        streams = RedisStreams(runtime, shared.link, hearing)
+        runtime.shared_flights = RedisFlights(runtime, shared.link, runtime.shared_flights, streams)
         seen = None if config.cache.disk is None else config.cache.disk.path / "purges.seen"
         purges = RedisPurges(runtime, listening, runtime.peers, seen)
         runtime.peers = purges
-        beside += [purges.keep(), shared.link.keep()]
+        beside += [purges.keep(), streams.keep(), shared.link.keep()]
     if config.limits_shared is not None:
         there = config.limits_shared
         link = RedisLink(there.url, timeout_s=there.timeout, clock=runtime.clock)

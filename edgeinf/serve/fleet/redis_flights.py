@@ -1,6 +1,9 @@
 """One fetch for equal questions over nodes: a lease in Redis; who does not get it waits for the answer to be stored.
 
-Nothing that was said while the lease was held is taken on trust: the waiting node looks the answer up like any other.
+The lease names its holder and whether a stream is fetched: then who wants a stream reads it live.
+
+Otherwise nothing that was said while the lease was held is taken on trust: the waiting node looks the answer up like
+any other.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from edgeinf.serve.exchange import Exchange
 from edgeinf.serve.fleet.base import SharedFlights
 from edgeinf.serve.fleet.member import FIND_BYTES, fill_from
 from edgeinf.serve.fleet.redis_link import RedisDown, RedisLink
+from edgeinf.serve.fleet.redis_streams import RedisStreams
 from edgeinf.serve.flight import Flight
 
 if TYPE_CHECKING:
@@ -23,10 +27,11 @@ if TYPE_CHECKING:
 __all__ = ["RedisFlights"]
 
 _PREFIX = b"edgeinf:f:"
+_STREAM, _WHOLE = b"s", b"w"
 # A lease outlives a node that dies by this; the others then fetch for themselves.
 _LEASE_S = 10.0
 _RENEW_S = 3.0
-# A whole answer is as good late; the reader of a stream sees nothing while it waits, so it waits but a moment.
+# A whole answer is as good late; the reader of a stream that cannot be followed sees nothing, so it waits but a moment.
 _PATIENCE_S = {False: 60.0, True: 2.0}
 _FIRST_S, _MOST_S = 0.01, 0.1
 
@@ -37,10 +42,11 @@ _RENEW = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPI
 class RedisFlights:
     """SharedFlights of a node. ``nearer`` joins the processes of this host, and is asked first."""
 
-    def __init__(self, runtime: Runtime, link: RedisLink, nearer: SharedFlights | None) -> None:
+    def __init__(self, runtime: Runtime, link: RedisLink, nearer: SharedFlights | None, streams: RedisStreams) -> None:
         self._runtime = runtime
         self._link = link
         self._nearer = nearer
+        self._streams = streams
         self._held: dict[bytes, tuple[Flight, bytes, asyncio.Task[None]]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -49,8 +55,8 @@ class RedisFlights:
         if self._nearer is not None and await self._nearer.board(x, flight, find):
             return True
         key = _PREFIX + find[:FIND_BYTES]
-        token = os.urandom(8).hex().encode()
         assert x.call is not None
+        token = b":".join((self._streams.node, os.urandom(8).hex().encode(), _STREAM if x.call.stream else _WHOLE))
         end = time.perf_counter() + _PATIENCE_S[x.call.stream]
         try:
             if await self._lease(key, token):
@@ -58,6 +64,8 @@ class RedisFlights:
                 if await fill_from(x, flight, self._runtime):
                     await self._release(key, token)
                     return True
+                if x.call.stream:
+                    self._streams.lead(token, flight, x.keys[0].trust)
                 self._held[find] = (flight, token, asyncio.create_task(self._renew(key, token)))
                 return False
             return await self._wait(x, flight, key, end)
@@ -82,16 +90,26 @@ class RedisFlights:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(5.0):
                     await self._runtime.tiers.flush()
+        await self._streams.landed(token)
         with contextlib.suppress(RedisDown):
             await self._release(key, token)
 
     async def _wait(self, x: Exchange, flight: Flight, key: bytes, end: float) -> bool:
-        """Wait until the lease is gone, then look; what did not come in time is fetched here."""
+        """Wait until the lease is gone, then look; what did not come in time is fetched here.
+
+        Where both want a stream it is followed live.
+        """
+        assert x.call is not None
         started, pause = time.perf_counter(), _FIRST_S
         while time.perf_counter() < end:
             await asyncio.sleep(pause)
             pause = min(_MOST_S, 1.5 * pause)
-            held = await self._link.run(lambda client: client.exists(key))
+            held = await self._link.run(lambda client: client.get(key))
+            if x.call.stream and isinstance(held, bytes) and held.endswith(b":" + _STREAM):
+                followed = await self._streams.follow(x, flight, key, held)
+                if followed is not None:
+                    return followed
+                held = None
             flight.origin_ms = (time.perf_counter() - started) * 1000
             if not held:
                 found = await fill_from(x, flight, self._runtime)
