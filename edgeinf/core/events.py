@@ -10,9 +10,12 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["EVENT_VERSION", "Event", "EventKeys", "EventScope", "decode", "encode"]
+__all__ = ["EVENT_VERSION", "REFRESH", "Event", "EventKeys", "EventScope", "decode", "encode"]
 
 EVENT_VERSION = 1
+
+REFRESH = "refresh"
+"""The reason of a miss that no client asked for: a call behind a stale answer, which cost what it cost."""
 
 
 class EventKeys(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,7 +54,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     stream: bool = False
     cache: str = "bypass"  # hit miss bypass stale collapsed
     tier: str | None = None
-    reason: str | None = None  # why a bypass, why not stored
+    reason: str | None = None  # why a bypass, why not stored; REFRESH
     age_s: float | None = None
     stored: bool = False
     level: str | None = None

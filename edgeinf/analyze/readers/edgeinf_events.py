@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from edgeinf.analyze.readers.base import Sample
-from edgeinf.analyze.record import Damaged, Record
+from edgeinf.analyze.record import Damaged, NotARequest, Record
 from edgeinf.core.dialects import dialects
-from edgeinf.core.events import decode
+from edgeinf.core.events import REFRESH, decode
 
 __all__ = ["READER"]
 
@@ -27,6 +27,8 @@ class EdgeinfEvents:
             raise Damaged("cut off" if "truncated" in str(error) else "not an event") from None
         except UnicodeDecodeError:
             raise Damaged("not UTF-8") from None
+        if event.reason == REFRESH:
+            raise NotARequest("a refresh that no client asked for")
         dialect = dialects().get(event.dialect)
         return Record(
             at=event.at,

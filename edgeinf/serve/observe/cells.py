@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from edgeinf.core.events import Event
+from edgeinf.core.events import REFRESH, Event
 
 __all__ = ["DURATIONS_S", "MAX_NAMES", "OVERHEADS_S", "RATES", "Book", "Cell", "Histogram", "Labels", "merge_cells"]
 
@@ -110,7 +110,6 @@ class Book:
             if len(self._by_raw) > 50 * MAX_NAMES:
                 self._by_raw.clear()
             self._by_raw[raw] = cell
-        cell.requests += 1
         cell.attempts += event.attempts
         cell.input_tokens += event.input_tokens or 0
         cell.output_tokens += event.output_tokens or 0
@@ -119,6 +118,9 @@ class Book:
         cell.usd += event.usd or 0.0
         cell.usd_saved += event.usd_saved or 0.0
         cell.stored += event.stored
+        if event.reason == REFRESH:
+            return  # nobody has waited for it
+        cell.requests += 1
         total_ms = event.total_ms or 0.0
         cell.duration.add(total_ms / 1000, DURATIONS_S)
         cell.overhead.add((event.edgeinf_ms or 0.0) / 1000, OVERHEADS_S)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from edgeinf.core.events import Event
+from edgeinf.core.events import REFRESH, Event
 
 __all__ = ["SLOTS", "SLOT_S", "History", "Slot", "bucket_of", "merge_slots", "quantile"]
 
@@ -51,6 +51,8 @@ class History:
 
     def fold(self, event: Event) -> None:
         """Count one request in the slot of its end."""
+        if event.reason == REFRESH:
+            return
         at = int(event.at + (event.total_ms or 0.0) / 1000) // SLOT_S * SLOT_S
         slot = self.slots[-1] if self.slots else None
         if slot is None or slot.at < at:

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from edgeinf import __version__
 from edgeinf.core.errors import UsageError
+from edgeinf.core.events import REFRESH
 from edgeinf.serve.observe.conventions import METRICS, OPERATIONS, PROVIDERS, Name
 from edgeinf.serve.observe.tracing import Finished, Span
 
@@ -153,11 +154,12 @@ class Exporter:
         if event.error is not None:
             about[Name.ERROR_TYPE] = event.error
         record = {name: histogram.record for name, histogram in self._histograms.items()}
-        record["gen_ai.server.request.duration"]((event.total_ms or 0.0) / 1000, about)
+        if event.reason != REFRESH:
+            record["gen_ai.server.request.duration"]((event.total_ms or 0.0) / 1000, about)
         for kind, count in (("input", event.input_tokens), ("output", event.output_tokens)):
             if count is not None:
                 record["gen_ai.client.token.usage"](count, {**about, Name.TOKEN_TYPE: kind})
-        if event.ttft_ms is not None:
+        if event.ttft_ms is not None and event.reason != REFRESH:
             record["gen_ai.server.time_to_first_token"](event.ttft_ms / 1000, about)
             later = (event.output_tokens or 0) - 1
             if event.stream and later > 0 and event.total_ms is not None:

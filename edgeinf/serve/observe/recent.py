@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from edgeinf.core.call import Call
-from edgeinf.core.events import Event
+from edgeinf.core.events import REFRESH, Event
 
 __all__ = ["KEPT", "Recent", "Row", "explain_rows", "signature"]
 
@@ -146,6 +146,8 @@ def _key(event: Event) -> str | None:
 
 def _why(row: Row, seen: dict[str, Row], earlier: list[Row]) -> str:
     event = row.event
+    if event.reason == REFRESH:
+        return "fetched behind a stale answer"
     match event.cache:
         case "hit":
             return f"hit: {event.tier or 'cache'}, {_age(event.age_s)} old"

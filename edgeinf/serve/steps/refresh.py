@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from edgeinf.core.errors import CallError
+from edgeinf.core.events import REFRESH
 from edgeinf.serve.exchange import Exchange, Message
 from edgeinf.serve.flight import Flight
 from edgeinf.serve.runtime import Runtime
@@ -12,6 +13,8 @@ from edgeinf.serve.steps.coalesce import follow
 from edgeinf.serve.steps.fill import fill
 from edgeinf.serve.steps.limit import limit_fetch
 from edgeinf.serve.steps.parts import flight_name
+from edgeinf.serve.steps.price import price
+from edgeinf.serve.steps.record import record
 
 __all__ = ["may_serve_stale", "serve_stale"]
 
@@ -77,14 +80,28 @@ async def _fetch(behind: Exchange, flight: Flight, name: bytes, runtime: Runtime
         flight.fail(refused)
         runtime.flights.pop(name, None)
     finally:
-        behind.usage = flight.usage
-        behind.end()
+        _note(behind, flight, runtime)
         if flight.stored:
             runtime.resting.pop(name, None)
         else:
             if len(runtime.resting) >= _RESTING_LIMIT:
                 runtime.resting.clear()
             runtime.resting[name] = runtime.clock.monotonic() + _REST_S
+
+
+def _note(behind: Exchange, flight: Flight, runtime: Runtime) -> None:
+    """End the call, and record it where it went to an origin: no client asked for it, but it was paid for."""
+    behind.usage = flight.usage
+    if flight.attempts:
+        behind.cache, behind.tier, behind.reason, behind.entry_age_s = "miss", None, REFRESH, None
+        behind.region, behind.attempts, behind.origin_ms = flight.region, flight.attempts, flight.origin_ms
+        behind.stored, behind.ttft_at, behind.status = flight.stored, flight.first_token_at, flight.status
+        if flight.failure is not None:
+            behind.status, behind.error = flight.failure.status, flight.failure.code
+        price(behind, runtime.generation.prices, runtime.clock.now())
+    behind.end()
+    if flight.attempts:
+        record(behind, runtime)
 
 
 async def _never() -> Message:

@@ -44,3 +44,11 @@ def test_events_of_a_call_with_several_keys(tmp_path: Path) -> None:
     found = run(_log(tmp_path / "log", _event(1), _event(2, keys=two), _event(3, keys=two))).default
     assert found is not None
     assert (found.hits, found.unique) == (1, 2)
+
+
+def test_a_refresh_is_no_request_of_anybody(tmp_path: Path) -> None:
+    refresh = _event(3, reason="refresh", usd=1.0, stored=True)
+    found = run(_log(tmp_path / "log", _event(1), _event(2, cache="stale"), refresh, _event(4)))
+    assert found.log.rows == 3
+    assert found.log.skipped == {"a refresh that no client asked for": 1}
+    assert found.log.damaged == 0

@@ -15,16 +15,19 @@ import pytest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from edgeinf.core.config.schema import Config, Events
+from edgeinf.core.clock import FakeClock
+from edgeinf.core.config.schema import Cache, Config, Events
 from edgeinf.core.events import decode
 from edgeinf.mock import MockOrigin
 from edgeinf.serve.observe.conventions import METRICS
 from edgeinf.serve.observe.otel import Exporter
 from edgeinf.serve.observe.tracing import Span, Trace
+from tests.serve.proxying import ask_chat, proxying, region
 from tests.serve.running import config_for, running
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 PARENT = "00f067aa0ba902b7"
+STALE = "stale while a fresh answer is fetched"
 
 
 class Collector:
@@ -157,6 +160,29 @@ async def test_metrics_have_the_names_of_the_conventions(
     assert set(collector.metrics) == set(METRICS)
     tokens = collector.metrics["gen_ai.client.token.usage"].histogram.data_points
     assert {attributes(p)["gen_ai.token.type"]: p.sum for p in tokens}["output"] == 16
+
+
+async def test_a_refresh_is_a_span_and_its_tokens_count_but_nobody_waited_for_it(
+    origin: MockOrigin, collector: Collector
+) -> None:
+    clock = FakeClock()
+    cache = Cache(disk=None, ttl=100.0, ttl_jitter=0.0, stale_while_revalidate=50.0)
+    events = Events(file=None, otlp=collector.url)
+    async with proxying(region(origin, "r"), cache=cache, clock=clock, events=events) as proxy:
+        await ask_chat(proxy)
+        clock.advance(101)
+        await ask_chat(proxy)
+        async with asyncio.timeout(10):
+            while proxy.runtime.flights:  # noqa: ASYNC110 - flights say nothing when they leave
+                await asyncio.sleep(0.002)
+    requests = [attributes(span) for span in collector.spans if span.name == "chat m"]
+    assert sorted(each["edgeinf.cache.outcome"] for each in requests) == ["miss", "miss", "stale"]
+    assert sorted(each.get("edgeinf.cache.reason", "") for each in requests)[1:] == ["refresh", STALE]
+    durations = collector.metrics["gen_ai.server.request.duration"].histogram.data_points
+    assert {attributes(p)["edgeinf.cache.outcome"]: p.count for p in durations} == {"miss": 1, "stale": 1}
+    tokens = collector.metrics["gen_ai.client.token.usage"].histogram.data_points
+    counts = {(attributes(p)["edgeinf.cache.outcome"], attributes(p)["gen_ai.token.type"]): p.count for p in tokens}
+    assert counts["miss", "output"] == 2
 
 
 async def test_without_a_collector_requests_go_on(origin: MockOrigin, tmp_path: Path) -> None:

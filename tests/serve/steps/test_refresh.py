@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
 from edgeinf.core.clock import FakeClock
-from edgeinf.core.config.schema import Cache
+from edgeinf.core.config.schema import Cache, Limit, Price
+from edgeinf.core.events import Event
 from edgeinf.mock import MockOrigin
 from tests.serve.proxying import Proxy, ask_chat, proxying, region, text_of
 
@@ -103,6 +105,72 @@ async def test_a_failed_refresh_leaves_the_old_answer_and_is_not_repeated_at_onc
     await ask_chat(front)
     await _settled(front)
     assert (await ask_chat(front)).headers["x-edgeinf-cache"] == "hit"
+
+
+async def _stats(front: Proxy) -> dict[str, Any]:
+    totals: dict[str, Any] = (await front.client.get("/_edgeinf/api/stats")).json()["totals"]
+    return totals
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+async def test_a_refresh_is_told_and_paid_for_and_is_nobodys_request(
+    origin: MockOrigin, clock: FakeClock, stream: bool
+) -> None:
+    events: list[Event] = []
+    cache = Cache(disk=None, ttl=TTL, ttl_jitter=0.0, stale_while_revalidate=WINDOW)
+    async with proxying(region(origin, "r"), cache=cache, clock=clock, prices={"m": Price(input=1, output=1)}) as front:
+        front.runtime.events.put = events.append  # type: ignore[method-assign]
+        await ask_chat(front, stream=stream)
+        paid = (await _stats(front))["usd"]
+        clock.advance(TTL + 1)
+        await ask_chat(front, stream=stream)
+        await _settled(front)
+        await ask_chat(front, stream=stream)
+        totals = await _stats(front)
+        metrics = (await front.client.get("/metrics")).text
+        shown = (await front.client.get("/_edgeinf/api/events")).json()["events"]
+    first, *others = events
+    [refresh] = [event for event in others if event.reason == "refresh"]
+    asked = [event for event in events if event is not refresh]
+    assert [event.cache for event in asked] == ["miss", "stale", "hit"]
+    assert (refresh.cache, refresh.status, refresh.region, refresh.attempts) == ("miss", 200, "r", 1)
+    assert (refresh.usd, refresh.output_tokens, refresh.keys) == (first.usd, first.output_tokens, first.keys)
+    assert refresh.stored
+    assert refresh.tenant == first.tenant
+    assert len({event.id for event in events}) == 4
+    assert (totals["requests"], totals["hits"], totals["misses"], totals["stale"]) == (3, 1, 1, 1)
+    assert totals["hit_rate"] == pytest.approx(1 / 3)
+    assert totals["usd"] == pytest.approx(2 * paid)
+    assert sum(int(line.split()[-1]) for line in metrics.splitlines() if "requests_total{" in line) == 3
+    assert 'edgeinf_attempts_total{region="r"} 2' in metrics
+    assert sorted(event["why"] for event in shown)[0] == "fetched behind a stale answer"
+
+
+async def test_a_refresh_that_fails_is_told_with_its_error(origin: MockOrigin, front: Proxy, clock: FakeClock) -> None:
+    events: list[Event] = []
+    await ask_chat(front)
+    front.runtime.events.put = events.append  # type: ignore[method-assign]
+    clock.advance(TTL + 1)
+    origin.use({"fault": {"kind": "reset", "at": "headers"}})
+    await ask_chat(front)
+    await _settled(front)
+    [refresh] = [event for event in events if event.reason == "refresh"]
+    assert (refresh.cache, refresh.status, refresh.error, refresh.stored) == ("miss", 502, "origin_cut", False)
+    assert (await _stats(front))["errors"] == 0
+
+
+async def test_a_refresh_that_limits_refuse_was_no_call(origin: MockOrigin, clock: FakeClock) -> None:
+    events: list[Event] = []
+    cache = Cache(disk=None, ttl=TTL, ttl_jitter=0.0, stale_while_revalidate=WINDOW)
+    limits = (Limit(name="one", requests=(1, 3600.0), count_hits="none"),)
+    async with proxying(region(origin, "r"), cache=cache, clock=clock, limits=limits) as front:
+        front.runtime.events.put = events.append  # type: ignore[method-assign]
+        await ask_chat(front)
+        clock.advance(TTL + 1)
+        await ask_chat(front)
+        await _settled(front)
+    assert [event.cache for event in events] == ["miss", "stale"]
+    assert origin.count == 1
 
 
 async def _settled(front: Proxy) -> None:
