@@ -61,15 +61,15 @@ def folder(table: dict[int, int]) -> Callable[[str], str]:
     """
     few, wide = _parted(table)
     pairs = [(char, chr(table[ord(char)])) for char in few]
-    replaced = {chr(point): chr(target) for point, target in table.items()}
-    sub = _any_of(wide).sub if wide else None
+    findall = _any_of(wide).findall if wide else None
 
     def fold(text: str) -> str:
         for char, target in pairs:
             if char in text:
                 text = text.replace(char, target)
-        if sub is not None and _may_be_wide(text):
-            text = sub(lambda found: replaced[found.group()], text)
+        if findall is not None and _may_be_wide(text):
+            for char in set(findall(text)):  # a text holds many of them, but few kinds
+                text = text.replace(char, chr(table[ord(char)]))
         return text
 
     return fold

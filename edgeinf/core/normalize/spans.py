@@ -71,11 +71,14 @@ def _opens_single(view: str) -> bool:
     return at >= 0 and _OPENING_SINGLE.search(view, at, view.rfind("'") + 1) is not None
 
 
-def _view(text: str) -> str:
+def _seen(text: str) -> str:
     plain = text.replace("’", "'")
     if plain.isascii():  # no typographic character is more frequent
         return plain
     return _fold_but_quotes(text) if _holds_pairs(text) else _fold(text)
+
+
+_view: Latest[str] = Latest(_seen)
 
 
 def _find(view: str) -> list[Span]:

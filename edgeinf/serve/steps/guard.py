@@ -92,10 +92,11 @@ async def deny(x: Exchange, patterns: DenyPatterns, said: list[str]) -> None:
 
 def _redact(x: Exchange, redactor: Redactor, said: list[str]) -> None:
     assert x.call is not None
-    if all(redactor(text) == text for text in said):
+    unclean = {text for text in said if redactor(text) != text}
+    if not unclean:
         return
     found: Counter[str] = Counter()
-    body = map_texts(x.call.body, lambda text: redactor(text, found))
+    body = map_texts(x.call.body, lambda text: redactor(text, found) if text in unclean else text)
     x.call = msgspec.structs.replace(x.call, body=body)
     x.rewritten = True
     x.guard = [*(x.guard or ()), *(f"redacted {kind} {count}" for kind, count in sorted(found.items()))]
