@@ -57,23 +57,21 @@ async def way(x: Exchange, runtime: Runtime, family: str, origins: Sequence[Orig
     harmless = gets or computes
     collection, *segments = [part for part in x.path.split("/")[2:] if part] or [""]
     document = _document(body) if b"json" in x.headers.get(b"content-type", b"") else None
-    names = [*segments, *referred(body, document)]
+    refers = referred(body, document)
+    names = [*segments, *refers]
     issuers = await find_issuers(x, names, runtime) if len(origins) > 1 else []
-    bound = None
-    if issuers:
-        bound = issuers[-1][1]
-    elif not computes and not (gets and collection not in _HELD) and not (x.method == "POST" and not names):
-        bound = origins[0].account(x.credential)
-    if bound is not None:
+    creates = x.method == "POST" and not names
+    free = (computes and not refers) or (gets and collection not in _HELD) or creates
+    if issuers or not free:
+        bound = issuers[-1][1] if issuers else origins[0].account(x.credential)
         # An account that is no longer in the config holds nothing that could be asked for.
         kept = [origin for origin in origins if origin.account(x.credential) == bound] or list(origins[:1])
         regions = {region for region, _ in issuers}
         return Way(targets=_in_order(sorted(kept, key=lambda o: o.name not in regions)), harmless=harmless)
-    if not harmless:
-        now = runtime.clock.monotonic()
-        states = [runtime.regions.state(origin).health.state(now) for origin in origins]
-        # Whether a region is back is tried with what may be asked again.
-        origins = [origin for origin, state in zip(origins, states, strict=True) if state == CLOSED] or origins
+    now = runtime.clock.monotonic()
+    fit = [origin for origin in origins if runtime.regions.state(origin).health.state(now) == CLOSED]
+    # Whether a region is back is tried with what may be asked again.
+    origins = [*fit, *(origin for origin in origins if origin not in fit and (harmless or not fit))]
     return Way(targets=_in_order(_serving(runtime, family, origins, document)), harmless=harmless)
 
 

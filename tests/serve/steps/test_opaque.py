@@ -119,6 +119,7 @@ HELD = [
     pytest.param("GET", "/v1/files/{id}/content", id="content"),
     pytest.param("DELETE", "/v1/files/{id}", id="delete"),
     pytest.param("POST", "/v1/batches", id="named-in-the-body"),
+    pytest.param("POST", "/v1/tokenize", id="computed-from-what-is-named"),
     pytest.param("GET", "/v1/files/file-of-yesterday", id="unknown"),
     pytest.param("GET", "/v1/files", id="list"),
     pytest.param("DELETE", "/v1/echo/of-yesterday", id="unknown-delete"),
@@ -144,6 +145,14 @@ async def test_what_one_account_holds_is_asked_for_nowhere_else(
         status, _ = await shown(proxy, method, path.replace("{id}", name), **more)
     assert status == (502 if fault == "down" else 503)
     assert b.count == 0
+    assert b.calls == []
+
+
+async def test_what_refers_to_something_unknown_stays_with_the_first_account(make_origin: Make) -> None:
+    a, b = await make_origin({"fault": "503"}), await make_origin()
+    async with proxying(keyed(a, "a"), keyed(b, "b")) as proxy:
+        for path in ("/v1/batches", "/v1/tokenize"):
+            assert await shown(proxy, "POST", path, json={"input_file_id": "file-of-yesterday"}) == (503, "a")
     assert b.calls == []
 
 
@@ -236,6 +245,16 @@ async def test_what_is_kept_of_a_get_is_the_answer_of_the_region_that_gave_it(ma
         again = await proxy.client.get("/v1/models")
     assert again.headers["x-edgeinf-region"] == "a"
     assert again.headers["x-edgeinf-cache"] == "miss"
+
+
+async def test_what_another_region_gave_is_kept_while_the_first_is_left_out(make_origin: Make) -> None:
+    a, b = await make_origin(), await make_origin()
+    a.down()
+    async with proxying(keyed(a, "a"), keyed(b, "b"), cache=Cache(disk=None)) as proxy:
+        for _ in range(6):
+            await proxy.client.get("/v1/echo")
+        kinds = [(await proxy.client.get("/v1/models")).headers["x-edgeinf-cache"] for _ in range(2)]
+    assert kinds == ["miss", "hit"]
 
 
 async def test_an_answer_that_breaks_off_is_cut_and_not_joined_with_another(make_origin: Make) -> None:
