@@ -20,7 +20,7 @@ from edgeinf.analyze.meaning import Context, Meaning
 from edgeinf.analyze.record import Damaged, Record
 from edgeinf.analyze.source import Chunk
 
-__all__ = ["FLOATS", "Batch", "Builder", "Group"]
+__all__ = ["COLUMNS", "FLOATS", "Batch", "Builder", "Group"]
 
 _AT_ONCE = 512
 _NONE = -1
@@ -35,7 +35,7 @@ COUNTS = ("input", "output", "cached", "cache_write")
 
 
 # Type and what stands for "not said". None: the column is always there.
-_COLUMNS: dict[str, tuple[Any, float | None]] = {
+COLUMNS: dict[str, tuple[Any, float | None]] = {
     "offset": ("I", None),
     "group": ("I", None),
     "flags": ("B", None),
@@ -123,7 +123,7 @@ class Builder:
         self.skipped: dict[str, int] = {}
         self._rows = 0
         self._waiting: list[tuple[Record, Meaning, int]] = []
-        self._columns: dict[str, array[Any]] = {name: array(kind) for name, (kind, _) in _COLUMNS.items()}
+        self._columns: dict[str, array[Any]] = {name: array(kind) for name, (kind, _) in COLUMNS.items()}
         self._keys = {level: array("Q") for level in levels}
         self._gates = {name: array("Q") for name in gateways}
         self._parts = array("H")
@@ -173,7 +173,7 @@ class Builder:
             "session": [number(r.session) for r in records],
             **{name: list(map(field, records)) for name, field in _FIELDS.items()},
         }
-        for name, (kind, absent) in _COLUMNS.items():
+        for name, (kind, absent) in COLUMNS.items():
             self._columns[name] += _filled(kind, values[name], absent)
         self._add_keys(meanings)
         self._add_blocks(records, meanings)
@@ -255,7 +255,7 @@ class Builder:
         self._flush()
         columns: dict[str, array[Any]] = {
             name: self._columns[name]
-            for name, (kind, absent) in _COLUMNS.items()
+            for name, (kind, absent) in COLUMNS.items()
             if absent is None or self._columns[name].tobytes() != array(kind, [absent]).tobytes() * self._rows
         }
         columns.update({f"key:{name}": column for name, column in self._keys.items()})

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from itertools import product
 
 import msgspec
 import numpy as np
@@ -12,7 +13,7 @@ import numpy.typing as npt
 from edgeinf.analyze.levels import LevelRun
 from edgeinf.analyze.log import Log
 from edgeinf.analyze.options import Options
-from edgeinf.analyze.simulate import Simulation
+from edgeinf.analyze.simulate import Accesses, Simulation
 from edgeinf.analyze.stack import previous, stack_distances
 
 __all__ = ["CapacityCurve", "Curves", "capacity_curve", "level_curves", "warmup"]
@@ -60,30 +61,37 @@ def _sizes(most: int) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-def level_curves(run: LevelRun, options: Options, *, table: bool) -> Curves:
+def level_curves(log: Log, run: LevelRun, options: Options, *, table: bool) -> Curves:
     """Return the curves of a level: what failed neither stores nor refreshes an entry and is left out of capacity."""
-    accesses = run.accesses
-    lookups = len(accesses.ids)
-    kept: Any = slice(None) if bool(accesses.storable.all()) else np.flatnonzero(accesses.storable)
-    ids = accesses.ids[kept]
-    distances = stack_distances(previous(ids))
+    every = run.lookups(log)
+    accesses = stored = every.grouped()
+    if not bool(every.storable.all()):
+        stored = every.grouped(np.flatnonzero(every.storable))
+    lookups = max(1, len(accesses.ids))
+    distances = stack_distances(previous(stored.ids, stored.order))
     capacity = capacity_curve(distances, lookups, options.capacities)
     if accesses.at is None:
         return Curves(lookups, capacity, None, None)
-    # A key that is asked for once never hits, and few logs have more than half of others.
-    again = np.bincount(accesses.ids) > 1
-    some = np.flatnonzero(again[accesses.ids])
-    repeated = accesses.grouped(some)
-    whole = isinstance(kept, slice)
-    ttl, rows = [], []
-    for ttl_s in options.ttls_s:
-        simulation = Simulation(repeated, ttl_s)
-        ttl.append((ttl_s, simulation.hits() / lookups))
-        if table:
-            limited = simulation if whole else Simulation(accesses.grouped(kept), ttl_s)
-            mine = distances[some] if whole else distances
-            rows += [(ttl_s, n, limited.hits(mine, n) / lookups) for n in table_sizes(capacity, options)]
-    return Curves(lookups, capacity, ttl, rows if table else None)
+    ttl = _hits(accesses, options.ttls_s, None, (None,))[:, 0] / lookups
+    points = list(zip(options.ttls_s, ttl.tolist(), strict=True))
+    if not table:
+        return Curves(lookups, capacity, points, None)
+    sizes = table_sizes(capacity, options)
+    both = (_hits(stored, options.ttls_s, distances, sizes) / lookups).ravel().tolist()
+    rows = [(*pair, rate) for pair, rate in zip(product(options.ttls_s, sizes), both, strict=True)]
+    return Curves(lookups, capacity, points, rows)
+
+
+def _hits(
+    accesses: Accesses, ttls_s: Sequence[float], distances: npt.NDArray[np.int32] | None, sizes: Sequence[int | None]
+) -> npt.NDArray[np.int64]:
+    """Return the hits by time to live and number of entries."""
+    hits = np.zeros((len(ttls_s), len(sizes)), np.int64)
+    for block in accesses.blocks(distances):
+        for number, ttl_s in enumerate(ttls_s):
+            simulation = Simulation(block, ttl_s)
+            hits[number] += [simulation.hits(size) for size in sizes]
+    return hits
 
 
 def table_sizes(capacity: CapacityCurve, options: Options) -> list[int]:

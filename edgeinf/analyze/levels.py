@@ -19,7 +19,6 @@ from edgeinf.core.eviction import LruTtl
 __all__ = ["NO_ID", "LevelRun", "Worth", "run_level", "worth"]
 
 NO_ID = np.uint32(0xFFFFFFFF)
-NOTHING = np.zeros(0, np.uint32)
 Mask = npt.NDArray[np.bool_]
 
 
@@ -45,13 +44,13 @@ class LevelRun(msgspec.Struct, frozen=True):
     coalesced: Mask
     ids: Ids
     unique: int
-    accesses: Lookups
-    rows: npt.NDArray[np.uint32] | None  # the request of each access; None where they are the same
+    asked: Ids  # per look-up
+    rows: npt.NDArray[np.uint32] | None  # the request of each look-up; None where they are the same
     worth: Worth
 
-    def slim(self) -> LevelRun:
-        """Return the run without its look-ups, which only curves and repeats need."""
-        return msgspec.structs.replace(self, accesses=Lookups(NOTHING, np.zeros(0, bool)))
+    def lookups(self, log: Log) -> Lookups:
+        """Return the look-ups, of which only their ids are kept."""
+        return _lookups(log, self.asked, self.rows)
 
     @property
     def hits(self) -> int:
@@ -86,26 +85,20 @@ def run_level(log: Log, level: str, scope: Scoped, options: Options) -> LevelRun
         _, once = np.unique(rows.astype(np.uint64) << np.uint64(32) | ids, return_index=True)
         once.sort()
         ids, rows = ids[once], rows[once]
+    lookups = _lookups(log, ids, rows)
+    outcome = simulate(lookups.grouped(), life) if options.max_entries is None else _bounded(lookups, life, options)
+    hit, coalesced = _per_request(outcome, rows, log.rows)
+    return LevelRun(level, hit, coalesced, ids_of_parts, unique, ids, rows, worth(log, hit))
+
+
+def _lookups(log: Log, ids: Ids, rows: npt.NDArray[np.uint32] | None) -> Lookups:
     of_row: Any = slice(None) if rows is None else rows
-    lookups = Lookups(
+    return Lookups(
         ids,
         log.has(STORABLE)[of_row],
         None if log.at is None else log.at[of_row],
         None if log.running_s is None else log.running_s[of_row],
     )
-    outcome = _unbounded(lookups, life) if options.max_entries is None else _bounded(lookups, life, options)
-    hit, coalesced = _per_request(outcome, rows, log.rows)
-    return LevelRun(level, hit, coalesced, ids_of_parts, unique, lookups, rows, worth(log, hit))
-
-
-def _unbounded(lookups: Lookups, life: Any) -> Outcome:
-    """Simulate a cache that keeps everything: what is asked for once cannot hit and need not be looked at."""
-    again = np.bincount(lookups.ids) > 1
-    some = np.flatnonzero(again[lookups.ids]).astype(np.uint32)
-    found = simulate(lookups.grouped(some), life)
-    hit, coalesced = np.zeros(len(lookups.ids), bool), np.zeros(len(lookups.ids), bool)
-    hit[some], coalesced[some] = found.hit, found.coalesced
-    return Outcome(hit, coalesced)
 
 
 def _rows(row_of_part: Any, chosen: Any, count: int) -> npt.NDArray[np.uint32] | None:

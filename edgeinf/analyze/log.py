@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from edgeinf.analyze.columns import COUNTS, FLOATS, Batch, Group
+from edgeinf.analyze.columns import COLUMNS, COUNTS, FLOATS, Batch, Group
 from edgeinf.analyze.dense import densify
 from edgeinf.analyze.meaning import NO_CONTENT
 from edgeinf.analyze.readers.base import LineReader, WholeReader
@@ -18,8 +19,6 @@ from edgeinf.analyze.scan import Rows, ScanPlan, reader_of, records_of_rows
 from edgeinf.analyze.source import Chunk
 
 __all__ = ["Log", "gather"]
-
-_TYPES: dict[str, Any] = {"d": np.float64, "f": np.float32}
 
 
 class Log:
@@ -131,37 +130,59 @@ class Log:
                 number += 1
 
 
+class _Columns:
+    """Columns that grow with each chunk, so that no part of them is held twice."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self._held: dict[str, array[Any]] = {}
+
+    def add(self, rows: int, columns: dict[str, bytes]) -> None:
+        """Add the rows of one chunk; what it leaves out is filled."""
+        for name in {**self._held, **columns}:
+            kind, absent = _kind(name)
+            per_row = not name.startswith("key:") and name != "block"
+            held = self._held.get(name)
+            if held is None:
+                held = self._held[name] = array(kind, [absent] if per_row else []) * self.rows
+            if name in columns:
+                held.frombytes(columns[name])
+            elif per_row:
+                held.extend(array(kind, [absent]) * rows)
+        self.rows += rows
+
+    def take(self, name: str) -> Any:
+        """Return a column and let go of it; None where no chunk has it."""
+        held = self._held.pop(name, None)
+        return None if held is None else np.frombuffer(held, np.dtype(held.typecode))
+
+    def names(self) -> list[str]:
+        """Return the columns that are still held."""
+        return list(self._held)
+
+
 def gather(plan: ScanPlan, batches: Iterator[Batch], on_batch: Callable[[int], None] | None = None) -> Log:
     """Put the columns of all chunks together and into the order of time."""
     log = Log(plan)
-    gathered: dict[str, list[Any]] = {}
-    rows_of: list[int] = []
+    columns = _Columns()
     group_ids: dict[Group, int] = {}
     reason_ids: dict[str, int] = {"": 0}
     for batch in batches:
-        _take(log, batch, gathered, rows_of, group_ids, reason_ids)
+        _take(log, batch, columns, group_ids, reason_ids)
         if on_batch is not None:
             on_batch(log.rows)
     log.groups = list(group_ids)
     log.reasons = list(reason_ids)
     if not log.rows:
         return log
-    log.row_starts = np.concatenate(([0], np.cumsum(rows_of)))[:-1].tolist()
-    _join(log, gathered, rows_of)
+    _name(log, columns)
     _sort(log)
     if log.at is not None and log.latency is not None:
         log.running_s = np.nan_to_num(log.latency) / np.float32(1000)
     return log
 
 
-def _take(
-    log: Log,
-    batch: Batch,
-    gathered: dict[str, list[Any]],
-    rows_of: list[int],
-    group_ids: dict[Group, int],
-    reason_ids: dict[str, int],
-) -> None:
+def _take(log: Log, batch: Batch, columns: _Columns, group_ids: dict[Group, int], reason_ids: dict[str, int]) -> None:
     log.skipped.update(batch.skipped)
     log.damaged += batch.damaged
     log.block_tokens = max([log.block_tokens, *batch.block_tokens])
@@ -169,78 +190,47 @@ def _take(
     log.lengths.update(batch.lengths)
     log.with_id += batch.ids
     log.repeated_ids += batch.repeated_ids
-    number = len(rows_of)
-    rows_of.append(batch.rows)
+    log.row_starts.append(log.rows)
     log.rows += batch.rows
     if batch.chunk is not None:
         log.chunks.append(batch.chunk)
     groups = np.array([group_ids.setdefault(g, len(group_ids)) for g in batch.groups] or [0], np.uint32)
     reasons = np.array([0, *(reason_ids.setdefault(r, len(reason_ids)) for r in batch.reasons)], np.uint8)
-    for name, raw in batch.columns.items():
-        column: Any = np.frombuffer(raw, _dtype(name))
-        if name == "group":
-            column = groups[column]
-        elif name == "reason":
-            column = reasons[column]
-        gathered.setdefault(name, []).append((number, column))
+    renamed = {
+        name: known[np.frombuffer(batch.columns[name], known.dtype)].tobytes()
+        for name, known in (("group", groups), ("reason", reasons))
+    }
+    columns.add(batch.rows, {**batch.columns, **renamed})
 
 
-def _dtype(name: str) -> Any:
-    if name.startswith(("key:", "gate:")) or name in ("question", "block"):
-        return np.uint64
-    if name in FLOATS:
-        return _TYPES[FLOATS[name]]
-    if name in COUNTS:
-        return np.int32
-    return {
-        "blocks": np.uint32,
-        "offset": np.uint32,
-        "group": np.uint32,
-        "user": np.uint32,
-        "session": np.uint32,
-        "flags": np.uint8,
-        "reason": np.uint8,
-        "parts": np.uint16,
-    }[name]
+def _kind(name: str) -> tuple[Any, Any]:
+    """Return the type of a column, and what stands in it where a chunk leaves it out."""
+    if name in COLUMNS:
+        kind, absent = COLUMNS[name]
+        return kind, 0 if absent is None else absent
+    return {"parts": ("H", 1), "blocks": ("I", 0)}.get(name, ("Q", 0))
 
 
-def _join(log: Log, gathered: dict[str, list[Any]], rows_of: list[int]) -> None:
-    parts = gathered.pop("parts", None)
-    if parts is not None:
-        log.parts = _column(parts, rows_of, np.uint16, 1)
-    if "question" in gathered:
-        log.question, distinct = densify(_column(gathered.pop("question"), rows_of, np.uint64, 0))
-        if distinct[0] != 0:  # zero stands for none, also where every request asks something
-            log.question += np.uint32(1)
-            distinct = np.append(np.uint64(0), distinct)
-        log.question_group = np.append(0, np.cumsum(np.diff(distinct >> np.uint64(32)) != 0)).astype(np.uint32)
-    if "block" in gathered:
-        log.block, _ = densify(np.concatenate([column for _, column in gathered.pop("block")]))
-    for name in list(gathered):
-        pieces = gathered.pop(name)
-        if name.startswith("key:"):
-            log.keys[name[4:]] = np.concatenate([column for _, column in pieces])
-            continue
-        if name.startswith("gate:"):
-            log.gates[name[5:]] = _column(pieces, rows_of, np.uint64, 0)
-            continue
-        fill = -1 if name in COUNTS else np.nan if name in FLOATS else 0
-        setattr(log, name, _column(pieces, rows_of, _dtype(name), fill))
-
-
-def _column(pieces: list[Any], rows_of: list[int], dtype: Any, fill: Any) -> Any:
-    """Put a column together, filling the chunks that left it out; each piece is let go as it is copied."""
-    whole = np.empty(sum(rows_of), dtype)
-    starts = np.concatenate(([0], np.cumsum(rows_of)))
-    present = set()
-    pieces.reverse()
-    while pieces:
-        number, column = pieces.pop()
-        whole[starts[number] : starts[number + 1]] = column
-        present.add(number)
-    for number in set(range(len(rows_of))) - present:
-        whole[starts[number] : starts[number + 1]] = fill
-    return whole
+def _name(log: Log, columns: _Columns) -> None:
+    """Give the log its columns."""
+    question = columns.take("question")
+    log.question, distinct = densify(question)
+    del question
+    if distinct[0] != 0:  # zero stands for none, also where every request asks something
+        log.question += np.uint32(1)
+        distinct = np.append(np.uint64(0), distinct)
+    log.question_group = np.append(0, np.cumsum(np.diff(distinct >> np.uint64(32)) != 0)).astype(np.uint32)
+    block = columns.take("block")
+    if block is not None:
+        log.block, _ = densify(block)
+    for name in columns.names():
+        kind, _, level = name.partition(":")
+        if kind == "key":
+            log.keys[level] = columns.take(name)
+        elif kind == "gate":
+            log.gates[level] = columns.take(name)
+        else:
+            setattr(log, name, columns.take(name))
 
 
 def _sort(log: Log) -> None:

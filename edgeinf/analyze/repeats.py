@@ -38,7 +38,7 @@ class Top(msgspec.Struct, frozen=True):
 
 def repeats(log: Log, shared: LevelRun) -> Repeats:
     """Split the repeats of a level that everybody shares by who asked before."""
-    accesses = shared.accesses.grouped()
+    accesses = shared.lookups(log).grouped()
     order, begins = accesses.order, accesses.begins
     again = np.flatnonzero(~begins)
     rows: Any = shared.rows if shared.rows is not None else np.arange(log.rows, dtype=np.uint32)
@@ -87,18 +87,18 @@ def _tenant_numbers(log: Log) -> Any:
 
 def top(log: Log, run: LevelRun, most: int = 10) -> list[Top]:
     """Return the questions with the most requests, with what their hits save; of equals the earliest."""
-    accesses = run.accesses
-    if not len(accesses.ids):
+    ids = run.asked
+    if not len(ids):
         return []
-    counts = np.bincount(accesses.ids)
+    counts = np.bincount(ids)
     rows: Any = run.rows if run.rows is not None else np.arange(log.rows, dtype=np.uint32)
     first = np.zeros(len(counts), np.uint32)
-    first[accesses.ids[::-1]] = np.arange(len(accesses.ids), dtype=np.uint32)[::-1]
+    first[ids[::-1]] = np.arange(len(ids), dtype=np.uint32)[::-1]
     found = []
     for number in np.lexsort((first, -counts))[:most]:
         if counts[number] < 2:
             break
-        mine = rows[np.flatnonzero(accesses.ids == number)]
+        mine = rows[np.flatnonzero(ids == number)]
         hits = mine[run.hit[mine]]
         tokens = None
         if log.input is not None or log.output is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any
 
@@ -34,6 +35,8 @@ from edgeinf.core.errors import UsageError
 from edgeinf.core.pricing import Prices
 
 __all__ = ["Analysis", "Report", "analyze", "read", "study"]
+
+_THREADS = 2  # more would take more memory than they save time
 
 Report = Callable[[str, int, int], None]  # what is being done, how much of it is done, how much there is
 
@@ -117,12 +120,16 @@ def study(
     prices = Prices(options.prices)
     priced = fill_costs(log, prices)
     scope = scoped(log, options.scope)
-    levels, curves, repeated, best, comparing = _levels(log, scope, options, say, crew or scan.Crew(log.plan, 1))
+    crew = crew or scan.Crew(log.plan, 1)
+    levels, repeated, best, comparing = _levels(log, scope, options, say, crew)
     default = levels.get(options.level)
     say("risk", 0, 0)
     risk = risks(log, levels)
     say("why equal questions miss", 0, 0)
     misses = None if comparing is None else comparing.misses()
+    crew.dismiss()
+    say("curves", 0, 0)
+    curves = _curves(log, levels, options)
     say("the provider's prefix cache", 0, 0)
     said = labels(log, [t.row for t in best])
     allowed = log.has(ELIGIBLE) if scope.allowed is None else log.has(ELIGIBLE) & scope.allowed
@@ -153,13 +160,12 @@ def study(
 
 def _levels(
     log: Log, scope: Scoped, options: Options, say: Report, crew: scan.Crew
-) -> tuple[dict[str, LevelRun | None], dict[str, Curves], Repeats | None, list[Top], Comparing | None]:
-    """Run each level and all that needs its look-ups, then let go of them: they take as much memory as the log.
+) -> tuple[dict[str, LevelRun | None], Repeats | None, list[Top], Comparing | None]:
+    """Run each level, and let go of its keys: they take as much memory as half the log.
 
     The level that leads comes first, so that its misses are compared while this process does the others.
     """
     levels: dict[str, LevelRun | None] = dict.fromkeys(options.levels)
-    curves: dict[str, Curves] = {}
     repeated: Repeats | None = None
     best: list[Top] = []
     comparing: Comparing | None = None
@@ -167,18 +173,22 @@ def _levels(
         if log.unknown_levels[name] or name not in log.keys:
             continue
         say(f"level {name}", 0, 0)
-        leads = name == options.level
-        run = run_level(log, name, scope, options)
-        if leads:
+        run = levels[name] = run_level(log, name, scope, options)
+        if name == options.level:
             comparing = compare_misses(log, run, name, scope, crew)
-        curves[name] = level_curves(run, options, table=leads)
-        if leads:
-            shared = _shared(log, options, scope, run)
-            repeated, best = repeats(log, shared), top(log, run)
-            del shared
-        levels[name] = run.slim()
-        del run, log.keys[name]
-    return levels, {name: curves[name] for name in levels if name in curves}, repeated, best, comparing
+            repeated, best = repeats(log, _shared(log, options, scope, run)), top(log, run)
+        del log.keys[name]
+    return levels, repeated, best, comparing
+
+
+def _curves(log: Log, levels: dict[str, LevelRun | None], options: Options) -> dict[str, Curves]:
+    """Return the curves of each level; NumPy lets threads work at once."""
+    runs = {name: run for name, run in levels.items() if run is not None}
+    with ThreadPoolExecutor(_THREADS) as threads:
+        found = threads.map(
+            lambda run: level_curves(log, run, options, table=run.level == options.level), runs.values()
+        )
+        return dict(zip(runs, found, strict=True))
 
 
 def _sampled(log: Log, default: LevelRun | None, allowed: Any) -> dict[str, tuple[int, int]]:

@@ -82,9 +82,14 @@ class Crew:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.dismiss()
+
+    def dismiss(self) -> None:
+        """End the other processes, whose memory may be wanted."""
         if self._pool is not None:
             self._pool.terminate()
             self._pool.join()
+            self._pool = None
 
     def each(self, work: Callable[[Scanner, Task], Found], tasks: Iterable[Task]) -> Iterator[Found]:
         """Return what ``work``, a function of a module, makes of each task, in their order.

@@ -8,6 +8,7 @@ while the first answer is still running is coalesced with it and counted apart.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -16,8 +17,9 @@ import numpy.typing as npt
 
 from edgeinf.analyze.dense import Ids
 
-__all__ = ["Accesses", "Lookups", "Outcome", "Simulation", "grouped", "simulate"]
+__all__ = ["Accesses", "Block", "Lookups", "Outcome", "Simulation", "grouped", "simulate"]
 
+_BLOCK = 1 << 16  # accesses that are simulated at one time
 _STEPS = 200
 
 Mask = npt.NDArray[np.bool_]
@@ -40,7 +42,7 @@ class Lookups(msgspec.Struct, frozen=True):
 
 
 class Accesses(msgspec.Struct, frozen=True):
-    """Look-ups, grouped by id."""
+    """Look-ups, and their order by id."""
 
     ids: Ids
     storable: Mask
@@ -48,6 +50,47 @@ class Accesses(msgspec.Struct, frozen=True):
     running_s: npt.NDArray[np.float32] | None
     order: npt.NDArray[np.int32]  # by id, then time
     begins: Mask  # in that order: the first access of each id
+
+    def blocks(self, distances: npt.NDArray[np.int32] | None = None) -> Iterator[Block]:
+        """Yield runs of whole ids, so that what a simulation needs of each access is never there for all at once."""
+        n = len(self.order)
+        starts = np.append(np.flatnonzero(self.begins), n)
+        start = 0
+        while start < n:
+            end = int(starts[np.searchsorted(starts, min(start + _BLOCK, n))])
+            block = self._block(start, end, distances)
+            start = end
+            if len(block.order):
+                yield block
+
+    def _block(self, start: int, end: int, distances: npt.NDArray[np.int32] | None) -> Block:
+        order, begins = self.order[start:end], self.begins[start:end]
+        again = ~(begins & np.append(begins[1:], True))  # what is asked for once cannot hit
+        order, begins = order[again], begins[again]
+        t = np.zeros(len(order)) if self.at is None else self.at[order]
+        return Block(
+            order=order,
+            ids=self.ids[order],
+            begins=begins,
+            storable=self.storable[order],
+            t=t,
+            done=t if self.at is None or self.running_s is None else t + self.running_s[order],
+            timed=self.at is not None,
+            distances=None if distances is None else distances[order],
+        )
+
+
+class Block(msgspec.Struct, frozen=True, kw_only=True):
+    """Accesses by id and then time; ``order`` are their places among all, ``done`` is when an answer would be there."""
+
+    order: npt.NDArray[np.int32]
+    ids: Ids
+    begins: Mask
+    storable: Mask
+    t: Floats
+    done: Floats
+    timed: bool
+    distances: npt.NDArray[np.int32] | None
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -76,29 +119,27 @@ def simulate(
     capacity: int | None = None,
 ) -> Outcome:
     """Return what hits. ``ttl_s`` is one figure or one per id; ``distances`` are needed with a capacity."""
-    return Simulation(accesses, ttl_s).outcome(distances, capacity)
+    hit, coalesced = np.zeros(len(accesses.ids), bool), np.zeros(len(accesses.ids), bool)
+    for block in accesses.blocks(distances):
+        hit[block.order], coalesced[block.order] = Simulation(block, ttl_s).found(capacity)
+    return Outcome(hit, coalesced)
 
 
 class Simulation:
-    """Accesses under one time to live, to be run with any number of capacities.
+    """A block under one time to live, to be run with any number of capacities.
 
-    Inside, accesses stand by id and then time. A walk goes through the storable ones: from each that stores an answer
-    to the first of its id after that answer has ended.
+    A walk goes through the storable accesses: from each that stores an answer to the first of its id after that answer
+    has ended.
     """
 
-    def __init__(self, accesses: Accesses, ttl_s: float | Floats = float("inf")) -> None:
-        self._accesses = accesses
-        order = accesses.order
-        n = len(order)
-        timed = accesses.at is not None
-        self._t = accesses.at[order] if accesses.at is not None else np.zeros(n)
-        running = None if accesses.running_s is None else accesses.running_s[order]
-        self._done = self._t if running is None or not timed else self._t + running
-        life: Any = ttl_s[accesses.ids[order]] if isinstance(ttl_s, np.ndarray) else ttl_s
-        self._ends = self._done + life if timed else np.full(n, np.inf)
-        first = np.where(accesses.begins, np.arange(n, dtype=np.int32), np.int32(0))
+    def __init__(self, block: Block, ttl_s: float | Floats = float("inf")) -> None:
+        self._block = block
+        n = len(block.order)
+        life: Any = ttl_s[block.ids] if isinstance(ttl_s, np.ndarray) else ttl_s
+        self._ends = block.done + life if block.timed else np.full(n, np.inf)
+        first = np.where(block.begins, np.arange(n, dtype=np.int32), np.int32(0))
         self._first = np.maximum.accumulate(first, out=first)
-        places = np.flatnonzero(accesses.storable[order]).astype(np.int32)
+        places = np.flatnonzero(block.storable).astype(np.int32)
         self._places = places
         self._heads = np.empty(len(places), bool)
         self._heads[:1] = True
@@ -106,40 +147,32 @@ class Simulation:
         starts = np.flatnonzero(self._heads).astype(np.int32)
         bounds = np.append(starts, np.int32(len(places)))
         self._group_end = np.repeat(bounds[1:], np.diff(bounds))
-        self._following = _first_at_or_after(self._t[places], self._ends[places], self._group_end)
+        self._following = _first_at_or_after(block.t[places], self._ends[places], self._group_end)
 
-    def outcome(self, distances: npt.NDArray[np.int32] | None = None, capacity: int | None = None) -> Outcome:
-        """Return what becomes of each access; ``distances`` are needed with a capacity."""
-        hit, coalesced = np.zeros(len(self._t), bool), np.zeros(len(self._t), bool)
-        order = self._accesses.order
-        hit[order], coalesced[order] = self._found(distances, capacity)
-        return Outcome(hit, coalesced)
-
-    def hits(self, distances: npt.NDArray[np.int32] | None = None, capacity: int | None = None) -> int:
-        """Return how many accesses hit."""
-        return int(np.count_nonzero(self._found(distances, capacity)[0]))
-
-    def _found(self, distances: npt.NDArray[np.int32] | None, capacity: int | None) -> tuple[Mask, Mask]:
-        """Return, in order of id and time, which accesses hit and which are coalesced."""
+    def found(self, capacity: int | None = None) -> tuple[Mask, Mask]:
+        """Return which accesses hit and which are coalesced; with a capacity the block has distances."""
+        t, done = self._block.t, self._block.done
         forced = None
-        if capacity is not None and distances is not None:
-            d = distances[self._accesses.order]
-            forced = (d < 0) | (d >= capacity)
+        if capacity is not None and self._block.distances is not None:
+            forced = (self._block.distances < 0) | (self._block.distances >= capacity)
         stores = self._stores(forced)
-        n = len(self._t)
-        latest = np.where(stores, np.arange(n, dtype=np.int32), np.int32(-1))
+        latest = np.where(stores, np.arange(len(t), dtype=np.int32), np.int32(-1))
         np.maximum.accumulate(latest, out=latest)
         reused = (latest >= self._first) & ~stores
         if forced is not None:
             reused &= ~forced
         at_latest = np.maximum(latest, 0)
-        running = reused & (self._t < self._done[at_latest])
-        return reused & ~running & (self._t < self._ends[at_latest]), running
+        running = reused & (t < done[at_latest])
+        return reused & ~running & (t < self._ends[at_latest]), running
+
+    def hits(self, capacity: int | None = None) -> int:
+        """Return how many accesses hit."""
+        return int(np.count_nonzero(self.found(capacity)[0]))
 
     def _stores(self, forced: Mask | None) -> Mask:
         """Return which accesses store an answer: each id's first, each after the last has ended, and with a capacity
         each after an eviction."""
-        stores = np.zeros(len(self._t), bool)
+        stores = np.zeros(len(self._block.t), bool)
         m = len(self._places)
         if not m:
             return stores

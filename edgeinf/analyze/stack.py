@@ -18,12 +18,14 @@ Index = npt.NDArray[np.int32]
 FIRST = -1
 
 
-def previous(ids: Ids) -> Index:
-    """Return for each access the place of the one before it with the same id, or FIRST."""
-    order = np.argsort(ids, kind="stable").astype(np.int32)
-    same = ids[order[1:]] == ids[order[:-1]]
+def previous(ids: Ids, order: Index | None = None) -> Index:
+    """Return for each access the place of the one before it with the same id, or FIRST. ``order`` is that by id and
+    then time, if it is known."""
+    if order is None:
+        order = np.argsort(ids, kind="stable").astype(np.int32)
+    again = np.flatnonzero(ids[order[1:]] == ids[order[:-1]])
     before = np.full(len(ids), FIRST, np.int32)
-    before[order[1:][same]] = order[:-1][same]
+    before[order[again + 1]] = order[again]
     return before
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from edgeinf.analyze.curves import capacity_curve, level_curves, warmup
 from edgeinf.analyze.levels import LevelRun, run_level
+from edgeinf.analyze.log import Log
 from edgeinf.analyze.options import Options
 from edgeinf.analyze.scopes import scoped
 from edgeinf.analyze.stack import previous, stack_distances
@@ -21,15 +22,15 @@ def test_the_capacity_curve_reaches_the_ceiling_and_says_where(tmp_path: Path) -
     assert (curve.for_90, curve.for_99) == (3, 3)
 
 
-def _level(path: Path) -> LevelRun:
+def _level(path: Path) -> tuple[Log, LevelRun]:
     log = log_of(path)
-    return run_level(log, "safe", scoped(log, None), Options(files=()))
+    return log, run_level(log, "safe", scoped(log, None), Options(files=()))
 
 
 def test_ttl_and_capacity_together_never_beat_either(tmp_path: Path) -> None:
     rows = [ask(f"q {n % 7}", at=n * 3.0) for n in range(200)]
-    run_ = _level(write(tmp_path / "log", rows))
-    found = level_curves(run_, Options(files=(), ttls_s=(10.0, 25.0, 1000.0), capacities=(3, 7)), table=True)
+    log, run_ = _level(write(tmp_path / "log", rows))
+    found = level_curves(log, run_, Options(files=(), ttls_s=(10.0, 25.0, 1000.0), capacities=(3, 7)), table=True)
     assert found.ttl is not None
     assert found.ttl_capacity is not None
     by_ttl, by_size = dict(found.ttl), dict(found.capacity.points)
