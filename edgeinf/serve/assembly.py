@@ -128,16 +128,17 @@ class Assembler:
         self._files = [template.source for template in self._templates if template.source.may_change]
         self._sources = [a.context for a in self.additions if a.context is not None]
         self._changes = 0
-        self._names: tuple[str, ...] = ()
+        self._readers: list[Callable[[Exchange], str | None]] = []
         self._note_names()
 
     def refresh(self) -> tuple[int, ...]:
         """Look for changed files and return the state."""
-        changed = [file.refresh() for file in self._files]
-        if any(changed):
-            self._changes += 1
-            self._note_names()
-        return (self._changes, *(source.refresh() for source in self._sources))
+        if self._files:
+            changed = [file.refresh() for file in self._files]
+            if any(changed):
+                self._changes += 1
+                self._note_names()
+        return (self._changes, *[source.refresh() for source in self._sources])
 
     async def tend(self, client: Client) -> None:
         """Have documents embedded where rules ask for that."""
@@ -145,7 +146,7 @@ class Assembler:
 
     def reads(self, x: Exchange) -> list[str]:
         """Return everything besides the body that the rules look at in a call."""
-        return [_value(name, x) for name in self._names]
+        return [read(x) or "" for read in self._readers]
 
     def _note_names(self) -> None:
         names = {"key", "team", "route"}
@@ -153,24 +154,26 @@ class Assembler:
             names.update(f"header:{name.lower()}" for name in addition.when.headers)
         for template in self._templates:
             names.update(template.names())
-        self._names = tuple(sorted(names - {"model", "user"}))
-
-
-def digest(parts: Sequence[tuple[str, str]]) -> str:
-    """Return the version of what was added: a short digest."""
-    return _digest(tuple(parts))
+        self._readers = [_reader(name) for name in sorted(names - {"model", "user"})]
 
 
 @lru_cache(maxsize=16)
-def _digest(parts: tuple[tuple[str, str], ...]) -> str:
+def digest(parts: tuple[tuple[str, str], ...]) -> str:
+    """Return the version of what was added: a short digest. Most calls have the same added."""
     return hashlib.blake2b(msgspec.json.encode(parts), digest_size=6).hexdigest()
 
 
 def _value(name: str, x: Exchange) -> str:
     """Return what is known of a call under the name of a place; empty where nothing is."""
+    return _reader(name)(x) or ""
+
+
+def _reader(name: str) -> Callable[[Exchange], str | None]:
+    """Return what finds in a call what stands under the name of a place."""
     if name.startswith("header:"):
-        return x.header(name.removeprefix("header:").lower().encode()) or ""
-    return _VALUES[name](x) or ""
+        header = name.removeprefix("header:").lower().encode()
+        return lambda x: x.header(header)
+    return _VALUES[name]
 
 
 _VALUES: dict[str, Callable[[Exchange], str | None]] = {

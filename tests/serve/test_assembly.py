@@ -57,8 +57,8 @@ def test_a_file_that_is_touched_or_gone_is_no_change(tmp_path: Path) -> None:
 
 
 def test_the_version_is_that_of_role_and_text() -> None:
-    assert digest([("system", "a")]) == digest([("system", "a")])
-    assert digest([("system", "a")]) != digest([("user", "a")])
+    assert digest((("system", "a"),)) == digest((("system", "a"),))
+    assert digest((("system", "a"),)) != digest((("user", "a"),))
 
 
 def test_a_template_without_places_follows_its_file(tmp_path: Path) -> None:

@@ -16,6 +16,9 @@ __all__ = ["REASONING", "Channel", "Editor", "Edits", "wants_json", "without_rea
 
 # Fields of a message or delta in which servers send reasoning.
 REASONING = ("reasoning_content", "reasoning", "reasoning_details", "thinking_blocks")
+_REASONING = frozenset(REASONING)
+# Where the dialects say of what kind an answer is to be.
+_KINDS = frozenset({"response_format", "text", "output_format", "output_config"})
 
 
 class Channel(Protocol):
@@ -60,13 +63,15 @@ class Editor(Protocol):
 
 def without_reasoning(message: JsonObject) -> JsonObject:
     """Return a message or delta without its reasoning; the same object where it has none."""
-    if not any(field in message for field in REASONING):
+    if _REASONING.isdisjoint(message):
         return message
     return {field: value for field, value in message.items() if field not in REASONING}
 
 
 def wants_json(body: JsonObject) -> bool:
     """Return whether a call asks for an answer in JSON."""
+    if _KINDS.isdisjoint(body):
+        return False
     asked: Any = body.get("response_format") or as_object(body.get("text")).get("format") or body.get("output_format")
     asked = asked or as_object(body.get("output_config")).get("format")
     return str(as_object(asked).get("type", "")).startswith("json")

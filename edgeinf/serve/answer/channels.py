@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 
 from edgeinf.core.errors import CallError
 from edgeinf.serve.guard.deny import Denied, DenyPatterns
-from edgeinf.serve.guard.redaction import Redactor
+from edgeinf.serve.guard.redaction import RedactedStream, Redactor
 
 __all__ = ["TextChannel", "Thoughts"]
 
@@ -67,14 +66,12 @@ class TextChannel:
         redactor: Redactor | None,
         header: Callable[[], str],
         footer: str,
-        found: Counter[str],
         denied: Callable[[Denied], None],
     ) -> None:
         self._thoughts = Thoughts() if strip else None
         self._deny = deny.stream() if deny else None
         self._redactor = redactor
-        self._found = found
-        self._redacted = redactor.stream(found) if redactor is not None else None
+        self._redacted: RedactedStream | None = None  # from the first piece on
         self._header = header
         self._footer = footer
         self._denied = denied
@@ -88,8 +85,8 @@ class TextChannel:
         if self._deny is not None:
             text = self._deny.feed(text)
             self._judge()
-        if self._redacted is not None:
-            text = self._redacted.feed(text)
+        if self._redactor is not None:
+            text = self._pieces(self._redactor).feed(text)
         return self._opened(text)
 
     def close(self, *, footer: bool) -> str:
@@ -98,8 +95,9 @@ class TextChannel:
         if self._deny is not None:
             text = self._deny.feed(text) + self._deny.close()
             self._judge()
-        if self._redacted is not None:
-            text = self._redacted.feed(text) + self._redacted.close()
+        if self._redactor is not None:
+            pieces = self._pieces(self._redactor)
+            text = pieces.feed(text) + pieces.close()
         text = self._opened(text)
         return text + self._footer if footer and self._spoke else text
 
@@ -111,9 +109,14 @@ class TextChannel:
             text = self._deny.feed(text) + self._deny.close()
             self._judge()
         if self._redactor is not None:
-            text = self._redactor(text, self._found)  # it finds in a whole what it finds in the pieces
+            text = self._redactor(text)  # it finds in a whole what it finds in the pieces
         text = self._opened(text)
         return text + self._footer if footer and self._spoke else text
+
+    def _pieces(self, redactor: Redactor) -> RedactedStream:
+        if self._redacted is None:
+            self._redacted = redactor.stream()
+        return self._redacted
 
     def _opened(self, text: str) -> str:
         if not text or self._spoke:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 
 import msgspec
@@ -102,7 +101,6 @@ class _Pass:
         self.footer = "" if plain else rules.footer
         self.strip_reasoning = rules.strip
         self.rewrites = rules.redactor is not None or bool(rules.deny) or bool(self._header or self.footer)
-        self._found: Counter[str] = Counter()
 
     def channel(self) -> TextChannel:
         return TextChannel(
@@ -111,7 +109,6 @@ class _Pass:
             redactor=self._rules.redactor,
             header=lambda: self._header,
             footer=self.footer,
-            found=self._found,
             denied=self._denied,
         )
 

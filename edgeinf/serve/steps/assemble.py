@@ -42,5 +42,6 @@ async def assemble(x: Exchange, assembler: Assembler, client: Client) -> None:
     body = add_messages(x.call.dialect, x.call.body, before, after)
     x.call = msgspec.structs.replace(x.call, body=body)
     x.rewritten = True
-    x.added = sum(len(text.encode()) + _FRAME for _, text in (*before, *after))
-    x.prompt = digest([*before, *after])
+    added = (*before, *after)
+    x.added = sum([len(text.encode()) + _FRAME for _, text in added])
+    x.prompt = digest(added)

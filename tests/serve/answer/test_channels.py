@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,7 +37,6 @@ def channel() -> TextChannel:
         redactor=Redactor(("email",)),
         header=lambda: "<<",
         footer=">>",
-        found=Counter(),
         denied=lambda denied: None,
     )
 
