@@ -17,11 +17,12 @@ from edgeinf.core.key import Form, Key, Scope
 from edgeinf.core.wire.headers import Headers
 from edgeinf.serve.cache.entry import Entry
 from edgeinf.serve.controls import NO_CONTROLS, Controls
+from edgeinf.serve.limits import report
 
 if TYPE_CHECKING:
     from edgeinf.serve.bearers import Bearer
     from edgeinf.serve.flight import Flight
-    from edgeinf.serve.limits.base import Charge
+    from edgeinf.serve.limits.base import Charge, Level
     from edgeinf.serve.limits.terms import Term
     from edgeinf.serve.observe.bodies import Capture
     from edgeinf.serve.observe.tracing import Trace
@@ -90,7 +91,6 @@ class Exchange:
         "key_id",
         "keys",
         "level",
-        "limit_headers",
         "memo_name",
         "method",
         "names",
@@ -114,6 +114,7 @@ class Exchange:
         "stored",
         "team",
         "tier",
+        "told",
         "trace",
         "ttft_at",
         "usage",
@@ -165,7 +166,7 @@ class Exchange:
         self.prompt: str | None = None  # the version of what was added to the prompt
         self.charges: list[tuple[Charge, Term]] = []
         self.reserved = _UNKNOWN
-        self.limit_headers: Headers = []
+        self.told: list[tuple[Charge, Level]] = []  # what it was charged, for the client to see
         self.flight: Flight | None = None  # the one that this call leads
         # What became of it:
         self.cache = "bypass"
@@ -201,10 +202,11 @@ class Exchange:
 
         They are those of this server; the origin's are about an account that is not the client's.
         """
-        if not self.limit_headers:
+        if not self.told:
             return headers
-        own = {name for name, _ in self.limit_headers}
-        return [*(pair for pair in headers if pair[0] not in own), *self.limit_headers]
+        told = report.headers(self.told)
+        own = {name for name, _ in told}
+        return [*(pair for pair in headers if pair[0] not in own), *told]
 
     async def write(self, body: bytes, *, more: bool) -> None:
         """Send a part of the answer, waiting while the client does not read."""

@@ -23,9 +23,9 @@ from edgeinf.serve import http1
 from edgeinf.serve.cache.memory import Resident
 from edgeinf.serve.cache.tiers import Found
 from edgeinf.serve.exchange import Exchange, new_id
+from edgeinf.serve.limits import report
 from edgeinf.serve.limits.base import Charge
 from edgeinf.serve.limits.local import LocalLimiter
-from edgeinf.serve.limits.report import Teller
 from edgeinf.serve.replay import shown_as
 from edgeinf.serve.responses import MOVING, moving_headers
 from edgeinf.serve.runtime import Runtime
@@ -52,7 +52,6 @@ class Repeat(msgspec.Struct, frozen=True, kw_only=True):
     shown: Hashable  # which of the resident's renderings it is given
     limiter: LocalLimiter | None
     charges: tuple[Charge, ...]
-    teller: Teller
     steady: bytes  # the part of the head that does not change
     event: Event
     size: int  # of its body
@@ -90,7 +89,7 @@ class Repeats:
             taken = known.limiter.take_now(known.charges)
             if taken.refused is not None:
                 return None  # nothing was taken; the whole way says no in full
-            told = known.teller.headers(taken.levels)
+            told = report.headers(zip(known.charges, taken.levels, strict=True))
         name, entry = new_id(), found.entry
         age_s = max(0.0, now - entry.stored_at)
         moving = moving_headers(name, known.key, entry.stored_at + entry.ttl_s - now, age_s, started)
@@ -132,8 +131,8 @@ class Repeats:
                 self._once.clear()
             self._once.add(find)
             return
-        limiter, teller = runtime.limiter, Teller(charges)
-        untold = MOVING | {name for name, _ in x.limit_headers}
+        limiter = runtime.limiter
+        untold = MOVING | {name for name, _ in report.headers(x.told)}
         known = Repeat(
             trust=_trust(data, client),
             basis=_basis(runtime),
@@ -143,7 +142,6 @@ class Repeats:
             shown=shown_as(x, runtime),
             limiter=limiter if charges and isinstance(limiter, LocalLimiter) else None,
             charges=tuple(charges),
-            teller=teller,
             steady=http1.status_line(200) + http1.lines(pair for pair in head if pair[0] not in untold),
             event=event,
             size=len(x.raw),

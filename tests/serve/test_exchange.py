@@ -10,6 +10,7 @@ import pytest
 
 from edgeinf.core.errors import CallError
 from edgeinf.serve.exchange import Exchange, Message
+from edgeinf.serve.limits.base import Charge, Level
 
 
 def exchange(said: list[Message] | None = None, heard: asyncio.Queue[Message] | None = None) -> Exchange:
@@ -62,9 +63,17 @@ async def test_the_limits_a_client_is_told_are_this_servers() -> None:
     """What an origin says of the account behind it is not the client's."""
     said: list[Message] = []
     x = exchange(said)
-    x.limit_headers = [(b"x-ratelimit-limit-requests", b"5")]
+    charge = Charge(limit="each", kind="requests", subject="a", capacity=5.0, period_s=60.0, cost=1.0)
+    x.told = [(charge, Level(1.0, 12.0))]
     await x.start(200, [(b"x-ratelimit-limit-requests", b"9000"), (b"a", b"b")])
-    assert said[0]["headers"] == [(b"a", b"b"), (b"x-ratelimit-limit-requests", b"5")]
+    assert said[0]["headers"] == [
+        (b"a", b"b"),
+        (b"ratelimit-policy", b'"each-requests";q=5;w=60'),
+        (b"ratelimit", b'"each-requests";r=4;t=12'),
+        (b"x-ratelimit-limit-requests", b"5"),
+        (b"x-ratelimit-remaining-requests", b"4"),
+        (b"x-ratelimit-reset-requests", b"12s"),
+    ]
 
 
 async def test_waiting_for_a_body_has_an_end() -> None:

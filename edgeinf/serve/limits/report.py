@@ -7,7 +7,7 @@ durations (``6m0s``) are what the OpenAI SDKs and the tools around them read.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from edgeinf.core.errors import CallError
@@ -15,7 +15,7 @@ from edgeinf.core.units import format_duration
 from edgeinf.core.wire.headers import Headers
 from edgeinf.serve.limits.base import Charge, Level, Taken
 
-__all__ = ["Teller", "headers", "refusal"]
+__all__ = ["headers", "refusal"]
 
 _WHAT = {"requests": "requests", "tokens": "tokens", "concurrency": "calls at once", "budget": "USD"}
 
@@ -25,44 +25,28 @@ _OLD_NAMES = {
 }
 
 
-class Teller:
-    """Says how much is left of the counters that a call is charged to."""
-
-    def __init__(self, charges: Sequence[Charge]) -> None:
-        told = [(number, charge) for number, charge in enumerate(charges) if charge.kind in _OLD_NAMES]
-        named = [_policy(charge.limit, charge.kind, charge.capacity, charge.period_s) for _, charge in told]
-        self._told = [
-            (n, charge.capacity, charge.kind, name) for (n, charge), (name, _) in zip(told, named, strict=True)
-        ]
-        self._policy = (b"ratelimit-policy", ", ".join(policy for _, policy in named).encode())
-
-    def headers(self, levels: Sequence[Level]) -> Headers:
-        """Return the headers; of several bounds of a kind the old names show the tightest."""
-        if not self._told:
-            return []
-        states = []
-        tightest: dict[str, tuple[float, float, float]] = {}
-        for number, capacity, kind, name in self._told:
-            level = levels[number]
-            left, reset_s = max(0.0, capacity - level.used), level.reset_s
-            states.append(f"{name};r={_whole(left)};t={math.ceil(reset_s)}")
-            known = tightest.get(kind)
-            if known is None or left < known[0]:
-                tightest[kind] = left, capacity, reset_s
-        found = [self._policy, (b"ratelimit", ", ".join(states).encode())]
-        for what, (left, capacity, reset_s) in tightest.items():
-            limit, remaining, reset = _OLD_NAMES[what]
-            found += [
-                (limit, b"%d" % capacity),
-                (remaining, b"%d" % _whole(left)),
-                (reset, _duration(reset_s).encode()),
-            ]
-        return found
-
-
-def headers(charges: Sequence[Charge], levels: Sequence[Level]) -> Headers:
-    """Return the headers that say how much is left of the counters that a call was charged to."""
-    return Teller(charges).headers(levels)
+def headers(told: Iterable[tuple[Charge, Level]]) -> Headers:
+    """Return the headers that say how much is left; of several bounds of a kind the old names show the tightest."""
+    policies, states = [], []
+    tightest: dict[str, tuple[float, float, float]] = {}
+    for charge, level in told:
+        kind, capacity = charge.kind, charge.capacity
+        if kind not in _OLD_NAMES:
+            continue
+        left, reset_s = max(0.0, capacity - level.used), level.reset_s
+        name, policy = _policy(charge.limit, kind, capacity, charge.period_s)
+        policies.append(policy)
+        states.append(f"{name};r={_whole(left)};t={math.ceil(reset_s)}")
+        known = tightest.get(kind)
+        if known is None or left < known[0]:
+            tightest[kind] = left, capacity, reset_s
+    if not states:
+        return []
+    found = [(b"ratelimit-policy", ", ".join(policies).encode()), (b"ratelimit", ", ".join(states).encode())]
+    for what, (left, capacity, reset_s) in tightest.items():
+        limit, remaining, reset = _OLD_NAMES[what]
+        found += [(limit, b"%d" % capacity), (remaining, b"%d" % _whole(left)), (reset, _duration(reset_s).encode())]
+    return found
 
 
 def refusal(charges: Sequence[Charge], taken: Taken, caller: str) -> CallError:
@@ -72,7 +56,7 @@ def refusal(charges: Sequence[Charge], taken: Taken, caller: str) -> CallError:
     what = _WHAT[charge.kind]
     per = f" per {format_duration(charge.period_s)}" if charge.period_s else ""
     limit = f"the limit {charge.limit!r} of {_figure(charge.capacity)} {what}{per}"
-    extra = [(n.decode("latin-1"), v.decode("latin-1")) for n, v in headers(charges, taken.levels)]
+    extra = [(n.decode("latin-1"), v.decode("latin-1")) for n, v in headers(zip(charges, taken.levels, strict=True))]
     if taken.retry_s is None:
         return CallError(
             f"this call may use {_figure(charge.cost)} {what}, more than {limit} allows for {caller}",

@@ -17,7 +17,7 @@ from edgeinf.serve.exchange import Exchange
 from edgeinf.serve.guard.clients import subject_of
 from edgeinf.serve.limits.base import Charge, Kind
 
-__all__ = ["Term", "Terms", "caller_name", "subject"]
+__all__ = ["Bounds", "Term", "Terms", "caller_name", "subject"]
 
 
 class Term(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,15 +54,32 @@ class Term(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+class Bounds:
+    """The bounds that are charged at one moment."""
+
+    def __init__(self, terms: Sequence[Term]) -> None:
+        self.terms = tuple(terms)
+        self.weighs = any(term.kind in ("tokens", "budget") for term in terms)
+        self.prices = any(term.kind == "budget" for term in terms)
+        self._picks = any(not (term.key is term.team is term.model is None) for term in terms)
+
+    def held(self, x: Exchange) -> Sequence[Term]:
+        """Return those that are about a call."""
+        return [term for term in self.terms if term.matches(x)] if self._picks else self.terms
+
+    def __bool__(self) -> bool:
+        return bool(self.terms)
+
+
 class Terms:
     """Every bound of a config, those before the lookup apart from those on the way to the origin."""
 
     def __init__(self, limits: Sequence[Limit]) -> None:
         every = [term for limit in limits for term in _terms(limit)]
-        self.early = tuple(term for term in every if term.early)
-        self.late = tuple(term for term in every if not term.early)
+        self.early = Bounds([term for term in every if term.early])
+        self.late = Bounds([term for term in every if not term.early])
         # Counting requests needs no count of tokens, so it is decided without waiting.
-        self.at_once = all(term.kind == "requests" for term in self.early)
+        self.at_once = all(term.kind == "requests" for term in self.early.terms)
         self.by_address = any(term.per == "ip" for term in every)
         self.counts_tokens = any(term.kind in ("tokens", "budget") for term in every)
 

@@ -7,6 +7,8 @@ its client left keeps its slot until it ends.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
+from functools import partial
 
 import msgspec
 
@@ -14,9 +16,9 @@ from edgeinf.core.call import Call, Usage
 from edgeinf.serve.exchange import Exchange
 from edgeinf.serve.flight import Flight
 from edgeinf.serve.limits import report
-from edgeinf.serve.limits.base import Charge, Taken
+from edgeinf.serve.limits.base import Charge
 from edgeinf.serve.limits.estimate import input_bound
-from edgeinf.serve.limits.terms import Term, caller_name, subject
+from edgeinf.serve.limits.terms import Bounds, Term, caller_name, subject
 from edgeinf.serve.runtime import Runtime
 
 __all__ = ["limit_call", "limit_fetch"]
@@ -44,59 +46,55 @@ async def limit_fetch(x: Exchange, runtime: Runtime) -> None:
         await _reserve(x, terms.late, runtime)
 
 
-async def _reserve(x: Exchange, terms: tuple[Term, ...], runtime: Runtime) -> None:
-    held = [term for term in terms if term.matches(x)]
+async def _reserve(x: Exchange, bounds: Bounds, runtime: Runtime) -> None:
+    held = bounds.held(x)
     if not held:
         return
     if not x.charges:
-        x.on_end.append(lambda ended: _when_over(ended, runtime))
-    charges, taken = await _take(x, held, runtime)
+        x.on_end.append(partial(_when_over, runtime=runtime))
+    charges = await _charges(x, held, bounds, runtime)
+    taken = await runtime.limiter.take(x.id, charges)
     if taken.refused is not None:
         for charge, _ in x.charges:
             runtime.limiter.settle(x.id, charge, 0.0)
         x.charges.clear()
-        x.limit_headers = []
+        x.told.clear()
         rejections = runtime.rejections
         name = charges[taken.refused].limit
         rejections[name] = rejections.get(name, 0) + 1
         caller = caller_name(x) if x.key_id is not None or x.credential else "callers without a credential"
         raise report.refusal(charges, taken, caller)
     x.charges += zip(charges, held, strict=True)
-    x.limit_headers += report.headers(charges, taken.levels)
+    x.told += zip(charges, taken.levels, strict=True)
 
 
-async def _take(x: Exchange, held: list[Term], runtime: Runtime) -> tuple[list[Charge], Taken]:
-    """Take what the call may use: by a cheap bound far from every limit, by count near one."""
-    by_tokens = x.call is not None and any(term.kind in ("tokens", "budget") for term in held)
-    if not by_tokens:
-        costs = {"requests": 1.0, "concurrency": 1.0, "tokens": 0.0, "budget": 0.0}
-        charges = [term.charge(subject(term.per, x), costs[term.kind]) for term in held]
-        return charges, await runtime.limiter.take(x.id, charges)
-    assert x.call is not None
-    estimator = runtime.estimator
+async def _charges(x: Exchange, held: Sequence[Term], bounds: Bounds, runtime: Runtime) -> list[Charge]:
+    """Return what the call may use: by a cheap bound far from every limit, by count near one."""
+    if not bounds.weighs or x.call is None:
+        return _costing(x, held, 0.0)
+    estimator, limiter = runtime.estimator, runtime.limiter
     x.reserved = Usage(input_tokens=input_bound(x), output_tokens=round(estimator.output(x.call)))
-    charges = await _charges(x, x.call, held, runtime)
-    if any(
-        runtime.limiter.spare(charge) - charge.cost / charge.capacity < _FAR
-        for charge in charges
-        if charge.kind in ("tokens", "budget")
-    ):
-        counted = min(await estimator.exact_input(x.call), x.reserved.input_tokens or 0)
-        x.reserved = msgspec.structs.replace(x.reserved, input_tokens=counted)
-        charges = await _charges(x, x.call, held, runtime)
-    return charges, await runtime.limiter.take(x.id, charges)
+    charges = _costing(x, held, await _usd(x, x.call, runtime) if bounds.prices else 0.0)
+    for charge in charges:
+        if charge.kind in ("tokens", "budget") and limiter.spare(charge) - charge.cost / charge.capacity < _FAR:
+            counted = min(await estimator.exact_input(x.call), x.reserved.input_tokens or 0)
+            x.reserved = msgspec.structs.replace(x.reserved, input_tokens=counted)
+            return _costing(x, held, await _usd(x, x.call, runtime) if bounds.prices else 0.0)
+    return charges
 
 
-async def _charges(x: Exchange, call: Call, held: list[Term], runtime: Runtime) -> list[Charge]:
-    costs = {"requests": 1.0, "concurrency": 1.0, "tokens": _total(x.reserved), "budget": 0.0}
-    if any(term.kind == "budget" for term in held):
-        book = runtime.generation.prices
-        await book.ready(call.model)
-        usd = book.usd((call.model,), x.reserved, runtime.clock.now())
-        if usd is None:
-            _say_once(runtime, call.model)
-        costs["budget"] = usd or 0.0
+def _costing(x: Exchange, held: Sequence[Term], usd: float) -> list[Charge]:
+    costs = {"requests": 1.0, "concurrency": 1.0, "tokens": _total(x.reserved), "budget": usd}
     return [term.charge(subject(term.per, x), costs[term.kind]) for term in held]
+
+
+async def _usd(x: Exchange, call: Call, runtime: Runtime) -> float:
+    book = runtime.generation.prices
+    await book.ready(call.model)
+    usd = book.usd((call.model,), x.reserved, runtime.clock.now())
+    if usd is None:
+        _say_once(runtime, call.model)
+    return usd or 0.0
 
 
 def _say_once(runtime: Runtime, model: str) -> None:

@@ -30,8 +30,8 @@ def test_what_hits_count_against_is_charged_before_the_lookup(count_hits: Any, e
         name="l", requests=(1, 60), tokens=(1, 60), concurrency=1, budget=Budget(usd=1), count_hits=count_hits
     )
     terms = Terms([limit])
-    assert {term.kind for term in terms.early} == early
-    assert len(terms.early) + len(terms.late) == 4
+    assert {term.kind for term in terms.early.terms} == early
+    assert len(terms.early.terms) + len(terms.late.terms) == 4
 
 
 def test_without_a_team_a_key_is_its_own() -> None:
