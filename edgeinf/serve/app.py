@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Coroutine
 from typing import Any
 
 import msgspec
@@ -21,6 +22,7 @@ from edgeinf.serve.replay import send_error
 from edgeinf.serve.runtime import Runtime
 from edgeinf.serve.steps.opaque import relay_opaque
 from edgeinf.serve.steps.record import record
+from edgeinf.serve.turn import EXTENSION, Turn
 
 __all__ = ["App"]
 
@@ -47,41 +49,56 @@ class App:
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
+        turn: Turn | None = scope.get("extensions", {}).get(EXTENSION)
+        x: Exchange | None = None if turn is None else turn.asked
+        if x is not None:
+            x.attend(receive, send, turn)
+            await self._answer(x, answer_call(x, self.runtime))
+            return
         headers: dict[bytes, bytes] = {}
         for name, value in scope["headers"]:
             headers[name] = value if name not in headers else headers[name] + b", " + value
         client = scope["client"][0] if scope.get("client") else ""
-        path = scope["path"]
-        x = Exchange(scope["method"], path, scope["query_string"].decode("latin-1"), headers, client, receive, send)
+        query = scope["query_string"].decode("latin-1")
+        x = Exchange(scope["method"], scope["path"], query, headers, client, receive, send)
+        x.turn = turn
         if self.runtime.generation.config.events.bodies:
             x.capture()
+        await self._answer(x, self._take(x))
+
+    async def _answer(self, x: Exchange, answering: Coroutine[Any, Any, None]) -> None:
+        """Run what answers a request, and answer with an error where that raises one."""
         try:
-            admit(x, self.runtime.generation.config)
-            dialect = dialects.for_path(path)
-            if dialect is not None:
-                x.dialect = dialect
-                if x.method != "POST":
-                    raise _method_not_allowed(x.method, "POST")
-                bearers = self.runtime.generation.bearers
-                if bearers is None or bearers.knows(x.headers):
-                    # What a stranger sends is not even read.
-                    x.raw = await self._body(x)
-                await answer_call(x, self.runtime)
-            elif path.startswith("/v1/"):
-                await relay_opaque(x, self.runtime)
-            else:
-                await self._own_path(x)
+            await answering
         except CallError as error:
             await send_error(x, error, self.runtime)
-            if path.startswith("/v1/"):
+            if x.path.startswith("/v1/"):
                 record(x, self.runtime)
         except ClientGone:
             pass
         except Exception as bug:
-            _log.exception("a bug while answering %s", path)
+            _log.exception("a bug while answering %s", x.path)
             if x.status:
                 raise  # what has begun is cut, so that nobody takes it for whole
             await send_error(x, internal(bug), self.runtime)
+
+    async def _take(self, x: Exchange) -> None:
+        """Answer a request by its path."""
+        admit(x, self.runtime.generation.config)
+        dialect = dialects.for_path(x.path)
+        if dialect is not None:
+            x.dialect = dialect
+            if x.method != "POST":
+                raise _method_not_allowed(x.method, "POST")
+            bearers = self.runtime.generation.bearers
+            if bearers is None or bearers.knows(x.headers):
+                # What a stranger sends is not even read.
+                x.raw = await self._body(x)
+            await answer_call(x, self.runtime)
+        elif x.path.startswith("/v1/"):
+            await relay_opaque(x, self.runtime)
+        else:
+            await self._own_path(x)
 
     async def _body(self, x: Exchange) -> bytes:
         """Read the request's body, bounded. Raise CallError 413, ClientGone."""

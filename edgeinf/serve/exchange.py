@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from edgeinf.serve.observe.tracing import Trace
     from edgeinf.serve.steps.answer import AnswerView
     from edgeinf.serve.steps.parts import Parts
+    from edgeinf.serve.turn import Turn
 
 __all__ = ["ClientGone", "Exchange", "Message", "Receive", "Send", "new_id"]
 
@@ -102,6 +103,7 @@ class Exchange:
         "query",
         "raw",
         "reason",
+        "recalled",
         "region",
         "reserved",
         "rewritten",
@@ -117,6 +119,7 @@ class Exchange:
         "told",
         "trace",
         "ttft_at",
+        "turn",
         "usage",
         "usd",
         "usd_saved",
@@ -140,6 +143,7 @@ class Exchange:
         self.address = client  # the client's, as far as trusted proxies say
         self._receive = receive
         self._send = send
+        self.turn: Turn | None = None  # its place on a connection of this server's
         self.raw = b""
         self.dialect: Dialect | None = None
         self.call: Call | None = None
@@ -155,6 +159,7 @@ class Exchange:
         self.forms: list[Form] = []
         self.keys: list[Key] = []
         self.memo_name: bytes | None = None
+        self.recalled: bool | None = None  # whether an identical request is remembered, once that was looked up
         self.names: tuple[str, ...] = ()  # the forms' names in events
         self.variant = b""  # what this asker's rendering depends on
         self.bypass: str | None = None
@@ -246,6 +251,20 @@ class Exchange:
         except TimeoutError:
             message = f"nothing more of the body came for {patience_s:g} s"
             raise CallError(message, status=408, code="request_timeout") from None
+
+    def attend(self, receive: Receive, send: Send, turn: Turn | None) -> None:
+        """Take up the client's side, where the request was looked at before."""
+        self._receive, self._send, self.turn = receive, send, turn
+
+    def when_gone(self, told: Callable[[], None]) -> Callable[[], object]:
+        """Have ``told`` called when the client has closed its connection; return what ends that."""
+        loop, turn = asyncio.get_running_loop(), self.turn
+        if turn is None:
+            watch = loop.create_task(self.gone())
+            watch.add_done_callback(lambda _: told())
+            return watch.cancel
+        turn.follow(told)
+        return turn.unfollow
 
     async def gone(self) -> None:
         """Return when the client has closed its connection."""

@@ -8,11 +8,13 @@ from __future__ import annotations
 import asyncio
 import ssl
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from edgeinf.core.config.schema import Tls
 from edgeinf.core.errors import ConfigError
+from edgeinf.serve.turn import EXTENSION, Turn
 
 __all__ = ["MAX_HEAD", "Front", "check_tls"]
 
@@ -40,6 +42,8 @@ class Front(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._rest()
         super().connection_lost(exc)
+        if isinstance(self.cycle, Turn):
+            self.cycle.left()
 
     def data_received(self, data: bytes) -> None:
         if self._in_head:
@@ -59,7 +63,44 @@ class Front(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self.head_came()
-        super().on_headers_complete()
+        self.begin()
+
+    def begin(self, asked: Any = None) -> None:
+        """Let the application have the request; ``asked`` is what is known of it already."""
+        parser, before = self.parser, self.cycle
+        version = parser.get_http_version()
+        raw_path, query = _parts(self.url)
+        path = raw_path.decode("ascii")
+        self.cycle = Turn(
+            scope=self.scope,
+            transport=self.transport,
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=False,
+            default_headers=self.server_state.default_headers,
+            message_event=asyncio.Event(),
+            expect_100_continue=self.expect_100_continue,
+            keep_alive=version != "1.0" and parser.should_keep_alive(),
+            on_response=self.on_response_complete,
+        )
+        self.cycle.asked = asked
+        scope: Any = self.scope
+        scope.update(
+            method=parser.get_method().decode("ascii"),
+            http_version=version,
+            path=unquote(path) if "%" in path else path,
+            raw_path=raw_path,
+            query_string=query,
+            extensions={EXTENSION: self.cycle},
+        )
+        if before is None or before.response_complete:
+            task = self.loop.create_task(self.cycle.run_asgi(self.app))
+            task.add_done_callback(self.tasks.discard)
+            self.tasks.add(task)
+        else:  # it waits for the answers to those before it
+            self.flow.pause_reading()
+            self.pipeline.appendleft((self.cycle, self.app))
 
     def head_came(self) -> None:
         """Note that the head of a request is whole."""
@@ -87,6 +128,15 @@ class Front(HttpToolsProtocol):
         if answer and (self.cycle is None or self.cycle.response_complete):
             self.transport.write(answer)
         self.transport.close()
+
+
+def _parts(target: bytes) -> tuple[bytes, bytes]:
+    """Return path and query of a request's target, which a client of a forward proxy sends with scheme and host."""
+    if not target.startswith(b"/"):
+        parts = urlsplit(target)
+        return parts.path or b"/", parts.query
+    path, _, query = target.partition(b"#")[0].partition(b"?")
+    return path, query
 
 
 def check_tls(tls: Tls) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from http import HTTPStatus
 
 __all__ = ["framed", "lines", "status_line"]
 
-_REASONS = {200: b"OK", 429: b"Too Many Requests"}
+_REASONS = {status.value: status.phrase.encode() for status in HTTPStatus}
 
 
 def status_line(status: int) -> bytes:

@@ -41,8 +41,9 @@ async def answer_call(x: Exchange, runtime: Runtime) -> None:
     """Answer one call of a dialect, whatever happens, and record it."""
     try:
         try:
-            meet(x, runtime.generation)
-            authenticate(x, runtime.generation, runtime.clock.now())
+            if x.recalled is None:  # else the short way has been so far
+                meet(x, runtime.generation)
+                authenticate(x, runtime.generation, runtime.clock.now())
             await understand(x, runtime)
             x.view = view_of(x, runtime.generation.answer)
             await limit_call(x, runtime)
@@ -113,7 +114,9 @@ async def understand(x: Exchange, runtime: Runtime) -> None:
     """Read the call, guard and complete it and make its keys, or remember all of that from an identical request."""
     generation = runtime.generation
     assembler = generation.assembler
-    if recall(x, runtime):
+    if x.recalled is None:
+        x.recalled = recall(x, runtime)
+    if x.recalled:
         return
     read_call(x)
     assert x.call is not None

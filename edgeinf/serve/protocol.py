@@ -1,18 +1,22 @@
 """The server's side of a connection, with a short way for hits.
 
 A small POST to a dialect's path is gathered whole before anything is started for it. If the short way answers, its
-bytes go out at once; otherwise, or when the body dawdles, uvicorn gets the request as if it had just come.
+bytes go out at once; otherwise, or when the body dawdles, the application gets the request as if it had just come.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Any
 
+from edgeinf.serve.exchange import Exchange
 from edgeinf.serve.front import Front
 from edgeinf.serve.shortcut import Shortcut
 
 __all__ = ["protocol_class"]
+
+_log = logging.getLogger("edgeinf.serve")
 
 # Larger bodies are read as they come.
 _GATHERED = 256 * 1024
@@ -55,6 +59,8 @@ class _Gathering(Front):
                     return
             self._piece = data
         super().data_received(data)
+        if self._gathered is not None and self._dawdling is None:
+            self._dawdling = self.loop.call_later(_DAWDLE_S, self._hand_over)
 
     def on_message_begin(self) -> None:
         self._between = False
@@ -68,7 +74,6 @@ class _Gathering(Front):
             return
         self._gathered = []
         self.head_came()
-        self._dawdling = self.loop.call_later(_DAWDLE_S, self._hand_over)
 
     def on_body(self, body: bytes) -> None:
         if self._gathered is None:
@@ -82,14 +87,21 @@ class _Gathering(Front):
         if pieces is not None:
             body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
             whole = self._piece if _alone(body, self._piece) else None
-            answer = None if self._leaving else self.shortcut.answer(self.url, self.headers, body, self._host, whole)
-            if answer is not None:
+            answer = None if self._leaving else self._short(body, whole)
+            if isinstance(answer, bytes):
                 self._drop()
                 self.transport.write(answer)
                 self.on_response_complete()
                 return
-            self._hand_over()
+            self._hand_over(answer)
         super().on_message_complete()
+
+    def _short(self, body: bytes, whole: bytes | None) -> bytes | Exchange | None:
+        try:
+            return self.shortcut.answer(self.url, self.headers, body, self._host, whole)
+        except Exception:
+            _log.exception("a bug on the short way")
+            return None  # the whole way answers, and says what there is to say
 
     def shutdown(self) -> None:
         if self._gathered is None:
@@ -122,11 +134,11 @@ class _Gathering(Front):
     def _host(self) -> str:
         return self.client[0] if self.client else ""
 
-    def _hand_over(self) -> None:
-        """Let uvicorn have the request, as far as it has come."""
+    def _hand_over(self, asked: Exchange | None = None) -> None:
+        """Let the application have the request, as far as it has come."""
         pieces = self._gathered or []
         self._drop()
-        super().on_headers_complete()
+        self.begin(asked)
         if self._leaving:
             self.cycle.keep_alive = False
         if pieces:

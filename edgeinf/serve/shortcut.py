@@ -59,8 +59,10 @@ class Shortcut:
         """Return the answer to a whole request whose very bytes are known, or None where it must be read."""
         return self._repeats.answer(data, client)
 
-    def answer(self, url: bytes, headers: Headers, body: bytes, client: str, data: bytes | None = None) -> bytes | None:
-        """Return a whole HTTP/1.1 answer, or None where the request must go the whole way.
+    def answer(
+        self, url: bytes, headers: Headers, body: bytes, client: str, data: bytes | None = None
+    ) -> bytes | Exchange | None:
+        """Return a whole HTTP/1.1 answer; else the request must go the whole way, from as far as it came here.
 
         ``data`` is the whole request as it came, where it came in one piece.
         """
@@ -68,6 +70,8 @@ class Shortcut:
         path, dialect = self._paths[url]
         named = dict(headers)
         if len(named) != len(headers) or b"content-encoding" in named or runtime.draining or self._bodies:
+            return None
+        if len(body) > runtime.generation.config.listen.max_body:
             return None
         x = Exchange("POST", path, "", named, client, _nothing, _nowhere)
         x.raw, x.dialect = body, dialect
@@ -77,27 +81,28 @@ class Shortcut:
             meet(x, generation)
             now = runtime.clock.now()
             authenticate(x, generation, now)
-            if not recall(x, runtime):
-                return None
+            x.recalled = recall(x, runtime)
         except CallError:
             return None  # the whole way says it in full
+        if not x.recalled:
+            return x
         terms = generation.terms
-        limited = terms is not None and terms.early
+        limited = terms is not None and bool(terms.early)
         if limited and not (isinstance(runtime.limiter, LocalLimiter) and terms is not None and terms.at_once):
-            return None
+            return x
         if (
             x.bypass is not None
             or x.controls.no_cache
             or len(x.keys) != 1
             or generation.config.cache.replay != "instant"
         ):
-            return None
+            return x
         found = runtime.tiers.near(x.keys[0], now)
         if found is None or not usable(x, found.entry, now):
-            return None
+            return x
         shown = replay.shown_already(x, found, runtime)
         if shown is None:
-            return None
+            return x
         try:
             if limited:
                 _at_once(limit_call(x, runtime))

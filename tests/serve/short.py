@@ -74,7 +74,7 @@ class Noting(Shortcut):
     def answer(self, url: bytes, headers: Headers, body: bytes, client: str, data: bytes | None = None) -> bytes | None:
         answer = super().answer(url, headers, body, client, data)
         type(self).asked += 1
-        type(self).answered += answer is not None
+        type(self).answered += isinstance(answer, bytes)
         return answer
 
     def again(self, data: bytes, client: str) -> bytes | None:

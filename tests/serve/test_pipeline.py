@@ -125,7 +125,7 @@ async def test_a_bug_is_an_error_in_the_dialects_form_that_is_logged_and_counted
         def broken(*_: object) -> None:
             raise ZeroDivisionError("of a test")
 
-        for place in ("pipeline.authenticate", "app.relay_opaque", "app.App._health"):
+        for place in ("pipeline.read_call", "app.relay_opaque", "app.App._health"):
             monkeypatch.setattr(f"edgeinf.serve.{place}", broken)
         method = "POST" if path in (CHAT, "/v1/messages") else "GET"
         answer = await way.client.request(method, path, json=chat() if method == "POST" else None)
@@ -143,10 +143,15 @@ async def test_a_bug_within_an_answer_cuts_it(
 ) -> None:
     from edgeinf.serve.rendering import StreamRenderer
 
-    def broken(self: StreamRenderer, piece: bytes) -> bytes:
-        raise ZeroDivisionError
+    fed: list[bytes] = []
 
-    origin.use({"answer": {"tokens": 5}})
+    def broken(self: StreamRenderer, piece: bytes) -> bytes:
+        fed.append(piece)
+        if len(fed) > 1:
+            raise ZeroDivisionError
+        return piece
+
+    origin.use({"answer": {"tokens": 5}, "tpot": "50ms"})
     monkeypatch.setattr(StreamRenderer, "feed", broken)
     async with one_way(origin) as way:
         async with wired(way.url) as wire:

@@ -60,8 +60,7 @@ async def follow(x: Exchange, flight: Flight, runtime: Runtime, *, leads: bool) 
     Raise CallError where there is no answer, ClientGone where the client left.
     """
     reader = flight.join()
-    watch = asyncio.get_running_loop().create_task(x.gone())
-    watch.add_done_callback(lambda _: reader.leave())
+    unfollow = x.when_gone(reader.leave)
     try:
         while not flight.committed and not flight.done:
             if not await reader.changed(None if leads else _PATIENCE_S):
@@ -85,7 +84,7 @@ async def follow(x: Exchange, flight: Flight, runtime: Runtime, *, leads: bool) 
             return True
         return await _send_whole(x, flight, reader, leads=leads)
     finally:
-        watch.cancel()
+        unfollow()
         flight.part(reader)
         _on_leaving(flight, runtime)
         _take_over(x, flight, leads=leads)
