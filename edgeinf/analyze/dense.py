@@ -39,7 +39,11 @@ def densify(hashes: Hashes) -> tuple[Ids, Hashes]:
 
 def mixed(numbers: npt.NDArray[Any]) -> Hashes:
     """Return each number scattered over 64 bits (splitmix64, Steele et al. 2014), to be xor-ed into a hash."""
-    x = numbers.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+    x = numbers.astype(np.uint64)
+    x += np.uint64(0x9E3779B97F4A7C15)
+    x ^= x >> np.uint64(30)
+    x *= np.uint64(0xBF58476D1CE4E5B9)
+    x ^= x >> np.uint64(27)
+    x *= np.uint64(0x94D049BB133111EB)
+    x ^= x >> np.uint64(31)
+    return x

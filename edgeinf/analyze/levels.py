@@ -65,17 +65,18 @@ def run_level(log: Log, level: str, scope: Scoped, options: Options) -> LevelRun
     if scope.allowed is not None:
         eligible = eligible & scope.allowed
     hashes = log.keys[level]
-    separate = scope.key(log)
+    mixed = scope.key(log)
     if row_of_part is not None:
-        eligible, separate = eligible[row_of_part], separate[row_of_part]
+        eligible, mixed = eligible[row_of_part], mixed[row_of_part]
     chosen: Any = slice(None) if bool(eligible.all()) else np.flatnonzero(eligible).astype(np.uint32)
-    ids, distinct = densify(hashes[chosen] ^ separate[chosen])
+    mixed ^= hashes
+    ids, distinct = densify(mixed[chosen])
+    unique = len(distinct)
+    del mixed, distinct
     rows = _rows(row_of_part, chosen, log.rows)
     life: Any = options.policy.ttl_s
     if options.policy.ttl_jitter and not _from_events(log):
-        life = _lifetimes(ids, distinct, separate[chosen], options)
-    unique = len(distinct)
-    del separate, distinct
+        life = _lifetimes(ids, unique, hashes[chosen], options)
     ids_of_parts = ids
     if not isinstance(chosen, slice):
         ids_of_parts = np.full(len(hashes), NO_ID, np.uint32)
@@ -111,12 +112,11 @@ def _from_events(log: Log) -> bool:
     return any(group.scope_kind is not None for group in log.groups)
 
 
-def _lifetimes(ids: Ids, distinct: npt.NDArray[np.uint64], separate: npt.NDArray[np.uint64], options: Options) -> Any:
+def _lifetimes(ids: Ids, unique: int, hashes: npt.NDArray[np.uint64], options: Options) -> Any:
     """Return how long an answer lives per id, as ``core.cacheable.lifetime_s`` does from the same digest."""
-    some = np.zeros(len(distinct), np.uint32)
-    some[ids] = np.arange(len(ids), dtype=np.uint32)
-    share = (distinct ^ separate[some]).astype(np.float64) / 2.0**64
-    return options.policy.ttl_s * (1.0 - options.policy.ttl_jitter * share)
+    digest = np.zeros(unique, np.uint64)
+    digest[ids] = hashes
+    return options.policy.ttl_s * (1.0 - options.policy.ttl_jitter * (digest.astype(np.float64) / 2.0**64))
 
 
 def _per_request(outcome: Outcome, rows: npt.NDArray[np.uint32] | None, count: int) -> tuple[Mask, Mask]:

@@ -17,6 +17,7 @@ from edgeinf.analyze.readers.base import LineReader, WholeReader
 from edgeinf.analyze.record import Record
 from edgeinf.analyze.scan import Rows, ScanPlan, reader_of, records_of_rows
 from edgeinf.analyze.source import Chunk
+from edgeinf.analyze.spill import Spill
 
 __all__ = ["Log", "gather"]
 
@@ -45,7 +46,6 @@ class Log:
         self.latency: npt.NDArray[np.float32] | None = None
         self.ttft: npt.NDArray[np.float32] | None = None
         self.usd: npt.NDArray[np.float32] | None = None
-        self.running_s: npt.NDArray[np.float32] | None = None  # how long each answer took, where times are known
         self.input: npt.NDArray[np.int32] | None = None
         self.output: npt.NDArray[np.int32] | None = None
         self.cached: npt.NDArray[np.int32] | None = None
@@ -57,7 +57,7 @@ class Log:
         self.block: npt.NDArray[np.uint32] | None = None  # of all prompts' blocks in order
         self.blocks: npt.NDArray[np.uint32] | None = None  # how many blocks each request has
         self.block_tokens = 0
-        self.keys: dict[str, npt.NDArray[np.uint64]] = {}  # one per part, of all requests in order
+        self.keys = Spill()  # by level: one per part, of all requests in order
         self.gates: dict[str, npt.NDArray[np.uint64]] = {}  # other tools' keys, one per request; 0: not cached
         self.row_starts: list[int] = []  # the first row of each chunk, in the order of the files
         self.chunks: list[Chunk] = []
@@ -66,6 +66,13 @@ class Log:
     def has(self, flag: int) -> npt.NDArray[np.bool_]:
         """Return which requests carry a flag of ``columns``."""
         return np.asarray((self.flags & np.uint8(flag)) != 0)
+
+    @property
+    def running_s(self) -> npt.NDArray[np.float32] | None:
+        """Return how long each answer took, where times are known; made anew each time, since it is large."""
+        if self.at is None or self.latency is None:
+            return None
+        return np.asarray(np.nan_to_num(self.latency) / np.float32(1000), np.float32)
 
     @property
     def has_content(self) -> bool:
@@ -141,7 +148,7 @@ class _Columns:
         """Add the rows of one chunk; what it leaves out is filled."""
         for name in {**self._held, **columns}:
             kind, absent = _kind(name)
-            per_row = not name.startswith("key:") and name != "block"
+            per_row = name != "block"
             held = self._held.get(name)
             if held is None:
                 held = self._held[name] = array(kind, [absent] if per_row else []) * self.rows
@@ -152,9 +159,9 @@ class _Columns:
         self.rows += rows
 
     def take(self, name: str) -> Any:
-        """Return a column and let go of it; None where no chunk has it."""
+        """Return a column, without the room to grow, and let go of it; None where no chunk has it."""
         held = self._held.pop(name, None)
-        return None if held is None else np.frombuffer(held, np.dtype(held.typecode))
+        return None if held is None else np.array(held)
 
     def names(self) -> list[str]:
         """Return the columns that are still held."""
@@ -177,8 +184,6 @@ def gather(plan: ScanPlan, batches: Iterator[Batch], on_batch: Callable[[int], N
         return log
     _name(log, columns)
     _sort(log)
-    if log.at is not None and log.latency is not None:
-        log.running_s = np.nan_to_num(log.latency) / np.float32(1000)
     return log
 
 
@@ -200,7 +205,10 @@ def _take(log: Log, batch: Batch, columns: _Columns, group_ids: dict[Group, int]
         name: known[np.frombuffer(batch.columns[name], known.dtype)].tobytes()
         for name, known in (("group", groups), ("reason", reasons))
     }
-    columns.add(batch.rows, {**batch.columns, **renamed})
+    for level in log.plan.levels:
+        log.keys.append(level, batch.columns[f"key:{level}"])
+    others = {name: column for name, column in batch.columns.items() if not name.startswith("key:")}
+    columns.add(batch.rows, {**others, **renamed})
 
 
 def _kind(name: str) -> tuple[Any, Any]:
@@ -224,11 +232,8 @@ def _name(log: Log, columns: _Columns) -> None:
     if block is not None:
         log.block, _ = densify(block)
     for name in columns.names():
-        kind, _, level = name.partition(":")
-        if kind == "key":
-            log.keys[level] = columns.take(name)
-        elif kind == "gate":
-            log.gates[level] = columns.take(name)
+        if name.startswith("gate:"):
+            log.gates[name[5:]] = columns.take(name)
         else:
             setattr(log, name, columns.take(name))
 

@@ -138,22 +138,28 @@ def _surroundings(log: Log) -> Any:
         return log.question
     routes: dict[str | None, int] = {}
     number = np.array([routes.setdefault(group.route, len(routes)) for group in log.groups], np.uint64)
-    return (log.question_group[log.question].astype(np.uint64) << np.uint64(20)) + number[log.group]
+    around = log.question_group[log.question].astype(np.uint64)
+    around <<= np.uint64(20)
+    around += number[log.group]
+    return around
 
 
 class _Grouping:
     """Requests of one group stand together, in order of time."""
 
     def __init__(self, log: Log, group: Any, scope: Scoped, eligible: Any) -> None:
-        key = scope.key(log)
-        key ^= mixed(group.astype(np.uint64) + np.uint64(1 << 41))
         rows = np.flatnonzero(eligible).astype(np.int32)
-        self._order = rows[np.argsort(key[rows], kind="stable").astype(np.int32)]
-        self._place = np.full(len(key), -1, np.int32)
-        self._place[self._order] = np.arange(len(self._order), dtype=np.int32)
-        sorted_key = key[self._order]
-        begins = np.append(True, sorted_key[1:] != sorted_key[:-1]) if len(rows) else np.zeros(0, bool)
-        self._start = np.maximum.accumulate(np.where(begins, np.arange(len(begins), dtype=np.int32), 0))
+        key = mixed(group)
+        key ^= scope.key(log)
+        key = key[rows]
+        order = np.argsort(key, kind="stable").astype(np.int32)
+        begins = np.ones(len(rows), bool)
+        key = key[order]
+        begins[1:] = key[1:] != key[:-1]
+        self._order = rows[order]
+        self._place = np.full(log.rows, -1, np.int32)
+        self._place[self._order] = np.arange(len(rows), dtype=np.int32)
+        self._start = np.maximum.accumulate(np.where(begins, np.arange(len(rows), dtype=np.int32), np.int32(0)))
 
     def has_earlier(self, rows: Any) -> Any:
         """Return which rows are not the first of their group."""

@@ -84,6 +84,17 @@ class Crew:
     def __exit__(self, *_: object) -> None:
         self.dismiss()
 
+    def _start(self) -> None:
+        # Fresh interpreters: a fork would copy whatever threads and locks this process has by now.
+        context = multiprocessing.get_context("spawn")
+        self._pool = context.Pool(self._workers, initializer=_start, initargs=(self.plan,))
+
+    def renew(self) -> None:
+        """Put new processes in the place of those that work, without what these remember."""
+        if self._pool is not None:
+            self.dismiss()
+            self._start()
+
     def dismiss(self) -> None:
         """End the other processes, whose memory may be wanted."""
         if self._pool is not None:
@@ -100,9 +111,7 @@ class Crew:
             scanner = self._scanner = self._scanner or Scanner(self.plan)
             return (work(scanner, task) for task in tasks)
         if self._pool is None:
-            # Fresh interpreters: a fork would copy whatever threads and locks this process has by now.
-            context = multiprocessing.get_context("spawn")
-            self._pool = context.Pool(self._workers, initializer=_start, initargs=(self.plan,))
+            self._start()
         found: Iterator[Found] = self._pool.imap(_work, [(work, task) for task in tasks])
         return found
 

@@ -34,23 +34,25 @@ def settle(log: Log, options: Options, crew: Crew) -> int:
     if not names or not log.chunks or REWRITTEN_DIALECTS.isdisjoint(dialects):
         return 0
     rewritten = np.array([name in REWRITTEN_DIALECTS for name in dialects])
-    rows = np.flatnonzero(log.has(ELIGIBLE) & rewritten[log.group]).astype(np.uint32)
+    chosen = log.has(ELIGIBLE) & rewritten[log.group]
+    rows: Any = slice(None) if bool(chosen.all()) else np.flatnonzero(chosen).astype(np.uint32)
     # Where each of them has its only key; whoever may share, what is repeated is counted as if everybody did.
     places: Any = rows if log.parts is None else (np.cumsum(log.parts) - log.parts)[rows]
     safe = log.keys["safe"][places]
     needed: dict[str, Mask] = {}
     for name in names:
-        separate = scoped(log, "shared" if name == options.level else options.scope).key(log)[rows]
-        ids, _ = densify(log.keys[name][places] ^ separate)
-        del separate
+        key = scoped(log, "shared" if name == options.level else options.scope).key(log)[rows]
+        key ^= log.keys[name][places]
+        ids, _ = densify(key)
+        del key
         needed[name] = _outliving(ids, log, rows, options)
         if name in COARSE:
             needed[name] |= _shared(ids, safe)
     numbers: dict[str, int] = {}
     of_group = mixed(np.array([numbers.setdefault(name, len(numbers)) for name in dialects]))
     some = np.flatnonzero(np.logical_or.reduce(list(needed.values())))
-    strictest = log.keys["exact"][places[some]] if "exact" in names else safe[some]
-    speaks, distinct = densify(strictest ^ of_group[log.group[rows[some]]])
+    strictest = log.keys["exact" if "exact" in names else "safe"][places][some]
+    speaks, distinct = densify(strictest ^ of_group[log.group[rows][some]])
     del safe, strictest
     speakers = np.zeros(len(distinct), np.uint32)
     speakers[speaks] = some
@@ -59,11 +61,18 @@ def settle(log: Log, options: Options, crew: Crew) -> int:
         at_level = np.zeros(len(distinct), bool)
         at_level[speaks[needed[name][some]]] = True
         wanted |= at_level.astype(np.uint8) << np.uint8(number)
-    true = _true_keys(log, rows[speakers], wanted, names, crew)
+    true = _true_keys(log, _picked(rows, speakers), wanted, names, crew)
     for number, name in enumerate(names):
-        chosen = needed[name][some]
-        log.keys[name][places[some[chosen]]] = true[number][speaks[chosen]]
+        mine = needed[name][some]
+        keys = log.keys[name]
+        keys[_picked(places, some[mine])] = true[number][speaks[mine]]
+        log.keys[name] = keys
     return len(speakers)
+
+
+def _picked(rows: Any, index: Any) -> Any:
+    """Return some of the rows; a slice stands for all there are."""
+    return index if isinstance(rows, slice) else rows[index]
 
 
 def _shared(ids: Ids, safe: Hashes) -> Mask:
@@ -76,7 +85,7 @@ def _shared(ids: Ids, safe: Hashes) -> Mask:
     return np.asarray(shared[ids])
 
 
-def _outliving(ids: Ids, log: Log, rows: npt.NDArray[np.uint32], options: Options) -> Mask:
+def _outliving(ids: Ids, log: Log, rows: Any, options: Options) -> Mask:
     """Return which requests are repeated over a time in which an entry may end sooner or later by its key."""
     policy = options.policy
     none = np.zeros(len(ids), bool)
