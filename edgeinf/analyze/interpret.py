@@ -29,7 +29,7 @@ from edgeinf.core.wire.canonical import JsonObject, canonical
 
 __all__ = ["Interpreter"]
 
-_MEMO = 4_000
+_MEMO = 3_000
 _WITH_SCHEMAS = frozenset({"tools", "functions", "response_format", "output_config", "output_format", "text"})
 
 
@@ -53,8 +53,8 @@ class Interpreter:
         self._plain = PlainChats(policy, self._coarse) if self._coarse and not gateways else None
         self._by_safe: dict[tuple[Context, tuple[int, ...]], tuple[tuple[int, ...], ...]] = {}
         self._gateways = [by_gateway(name) for name in gateways]
-        self._young: dict[tuple[int, str | None], Meaning] = {}
-        self._old: dict[tuple[int, str | None], Meaning] = {}
+        self._young: dict[bytes, Meaning] = {}
+        self._old: dict[bytes, Meaning] = {}
 
     def meaning(self, record: Record) -> Meaning:
         """Return what a record's request is."""
@@ -63,7 +63,9 @@ class Interpreter:
         raw = record.request
         if not isinstance(raw, bytes):
             return self._read(record)
-        memo = (xxhash.xxh3_128_intdigest(raw), record.path)
+        memo = xxhash.xxh3_128_digest(raw)
+        if record.path is not None:
+            memo += record.path.encode("utf-8", "surrogatepass")
         found = self._young.get(memo)
         if found is None:
             found = self._old.get(memo) or self._read(record)

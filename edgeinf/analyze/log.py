@@ -138,30 +138,25 @@ class Log:
 
 
 class _Columns:
-    """Columns that grow with each chunk, so that no part of them is held twice."""
+    """Columns that grow with each chunk; until all are read, the memory is the workers'."""
 
     def __init__(self) -> None:
         self.rows = 0
-        self._held: dict[str, array[Any]] = {}
+        self._held = Spill()
 
     def add(self, rows: int, columns: dict[str, bytes]) -> None:
-        """Add the rows of one chunk; what it leaves out is filled."""
-        for name in {**self._held, **columns}:
+        """Add the rows of one chunk; what it leaves out is filled, but for blocks, of which rows have any number."""
+        for name in dict.fromkeys((*self._held, *columns)):
             kind, absent = _kind(name)
-            per_row = name != "block"
-            held = self._held.get(name)
-            if held is None:
-                held = self._held[name] = array(kind, [absent] if per_row else []) * self.rows
-            if name in columns:
-                held.frombytes(columns[name])
-            elif per_row:
-                held.extend(array(kind, [absent]) * rows)
+            filling = b"" if name == "block" else array(kind, [absent]).tobytes()
+            if name not in self._held:
+                self._held.append(name, filling * self.rows, kind)
+            self._held.append(name, columns.get(name, filling * rows), kind)
         self.rows += rows
 
     def take(self, name: str) -> Any:
-        """Return a column, without the room to grow, and let go of it; None where no chunk has it."""
-        held = self._held.pop(name, None)
-        return None if held is None else np.array(held)
+        """Return a column and let go of it; None where no chunk has it."""
+        return self._held.pop(name, None)
 
     def names(self) -> list[str]:
         """Return the columns that are still held."""

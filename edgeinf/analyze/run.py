@@ -230,7 +230,6 @@ def _read(crew: scan.Crew, options: Options, say: Report) -> Log:
     plan = crew.plan
     log = gather(plan, scan.batches(crew, lambda done: say("reading", done, plan.sources.size)))
     if log.rows:
-        crew.renew()  # they begin while this process finds out what to ask of them
         settle(log, options, crew)
         return log
     seen = ", ".join(f"{count} {reason}" for reason, count in log.skipped.most_common(3))

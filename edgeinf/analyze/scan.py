@@ -16,7 +16,7 @@ from edgeinf.analyze.columns import Batch, Builder
 from edgeinf.analyze.interpret import Interpreter
 from edgeinf.analyze.readers import by_name
 from edgeinf.analyze.readers.base import AnyReader, LineReader, WholeReader
-from edgeinf.analyze.record import Damaged, NotARequest, Record, call_of
+from edgeinf.analyze.record import Damaged, NotARequest, Record, call_of, quick
 from edgeinf.analyze.source import Chunk, Sources, chunks, lines_of
 from edgeinf.core.cacheable import CachePolicy
 
@@ -85,8 +85,12 @@ class Crew:
         self.dismiss()
 
     def _start(self) -> None:
-        # Fresh interpreters: a fork would copy whatever threads and locks this process has by now.
-        context = multiprocessing.get_context("spawn")
+        # A fork of this process would copy whatever threads and locks it has by now; a server that has only what
+        # workers need makes them in no time.
+        known = "forkserver" in multiprocessing.get_all_start_methods()
+        context: Any = multiprocessing.get_context("forkserver" if known else "spawn")
+        if known:
+            context.set_forkserver_preload([__name__])
         self._pool = context.Pool(self._workers, initializer=_start, initargs=(self.plan,))
 
     def renew(self) -> None:
@@ -117,7 +121,10 @@ class Crew:
 
 
 def batches(crew: Crew, progress: Callable[[int], None] | None = None) -> Iterator[Batch]:
-    """Yield the columns of each chunk in the order of the log, with the bytes read so far reported."""
+    """Yield the columns of each chunk in the order of the log, with the bytes read so far reported.
+
+    When all is read, the crew begins anew, without what it remembers of it.
+    """
     plan = crew.plan
     reader = reader_of(plan)
     if not isinstance(reader, LineReader):
@@ -129,6 +136,7 @@ def batches(crew: Crew, progress: Callable[[int], None] | None = None) -> Iterat
         if progress is not None:
             progress(done)
         yield batch
+    crew.renew()
 
 
 def _whole(plan: ScanPlan, reader: WholeReader) -> Iterator[Batch]:
@@ -177,7 +185,9 @@ class Scanner:
         key_at = self._settling.key_at
         found = array("Q")
         for record in self.records(rows):
-            call = call_of(record)
+            raw = record.request
+            # Only what the strict parser takes has keys, and of that the quick one makes the same.
+            call = call_of(record, quick(raw) if isinstance(raw, bytes) else None)
             found.extend([0 if call is None else key_at(call, name) for name in names])
         return found.tobytes()
 

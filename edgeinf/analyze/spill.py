@@ -1,40 +1,42 @@
-"""Columns that wait on disk: keys are asked for one level at a time, and those of all levels together take as much
-memory as the rest of a log."""
+"""Columns that wait on disk while a log is read, and keys until their level's turn: those of all levels together take
+as much memory as the rest of a log."""
 
 from __future__ import annotations
 
 import tempfile
 import weakref
 from collections.abc import Iterator, MutableMapping
-from typing import IO
+from typing import IO, Any, TypeAlias
 
 import numpy as np
-
-from edgeinf.analyze.dense import Hashes
+import numpy.typing as npt
 
 __all__ = ["Spill"]
 
+Column: TypeAlias = npt.NDArray[Any]
 
-class Spill(MutableMapping[str, Hashes]):
-    """Columns of 64-bit words by name, each in a temporary file that nobody else sees. Each look reads it anew."""
+
+class Spill(MutableMapping[str, Column]):
+    """Columns by name, each in a temporary file that nobody else sees. Each look reads it anew."""
 
     def __init__(self) -> None:
         self._files: dict[str, IO[bytes]] = {}
+        self._types: dict[str, Any] = {}
         weakref.finalize(self, _close, self._files)
 
-    def append(self, name: str, words: bytes) -> None:
-        """Add to the end of a column."""
-        self._file(name).write(words)
+    def append(self, name: str, data: bytes, kind: Any = np.uint64) -> None:
+        """Add to the end of a column whose numbers are of a kind."""
+        self._file(name, kind).write(data)
 
-    def __getitem__(self, name: str) -> Hashes:
-        file = self._files[name]
-        column = np.empty(file.seek(0, 2) // 8, np.uint64)
+    def __getitem__(self, name: str) -> Column:
+        file, kind = self._files[name], self._types[name]
+        column = np.empty(file.seek(0, 2) // kind.itemsize, kind)
         file.seek(0)
         file.readinto(column.data)  # type: ignore[attr-defined]  # every binary file that can be read has it
         return column
 
-    def __setitem__(self, name: str, column: Hashes) -> None:
-        file = self._file(name)
+    def __setitem__(self, name: str, column: Column) -> None:
+        file = self._file(name, column.dtype)
         file.seek(0)
         file.truncate()
         file.write(np.ascontiguousarray(column).data)
@@ -51,7 +53,8 @@ class Spill(MutableMapping[str, Hashes]):
     def __contains__(self, name: object) -> bool:
         return name in self._files  # without a look at the column
 
-    def _file(self, name: str) -> IO[bytes]:
+    def _file(self, name: str, kind: Any) -> IO[bytes]:
+        self._types[name] = np.dtype(kind)
         file = self._files.get(name)
         if file is None:
             file = self._files[name] = tempfile.TemporaryFile(prefix="edgeinf-")  # noqa: SIM115 (closed by name)

@@ -24,6 +24,13 @@ def test_a_column_grows_and_is_replaced() -> None:
     assert keys["safe"].tolist() == []
 
 
+def test_a_column_keeps_its_kind() -> None:
+    columns = Spill()
+    columns.append("at", np.array([0.5, 1.5]).tobytes(), "d")
+    columns["flags"] = np.array([True, False])
+    assert (columns["at"].tolist(), columns["flags"].tolist()) == ([0.5, 1.5], [True, False])
+
+
 def test_what_is_taken_is_a_copy() -> None:
     keys = Spill()
     keys["safe"] = WORDS
