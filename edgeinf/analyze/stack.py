@@ -43,31 +43,23 @@ def stack_distances(before: Index) -> Index:
 
 
 def _earlier_smaller(values: Index) -> Index:
-    """Return for each of distinct values how many earlier ones are smaller."""
+    """Return for each of distinct values how many earlier ones are smaller.
+
+    Those that agree in the bits looked at so far stand together, in order of time; ``start`` is where they begin. An
+    element with a one is larger than those before it in its group with a zero. Then all zeros move before all ones.
+    """
     n = len(values)
-    count = np.zeros(n, np.int32)
-    order = np.arange(n, dtype=np.int32)  # grouped by the bits looked at so far, each group in order of time
-    starts = np.zeros(1, np.int32)  # where each group begins
+    start, count = np.zeros(n, np.int32), np.zeros(n, np.int32)
+    order = np.arange(n, dtype=np.int32)
+    zeros = np.zeros(n + 1, np.int32)  # before each place
     for bit in range(int(values.max()).bit_length() - 1, -1, -1):
-        ones = ((values[order] >> bit) & 1).astype(bool)
-        zeros_before = np.cumsum(~ones, dtype=np.int32)
-        lengths = np.append(starts[1:], np.int32(n)) - starts
-        base = np.repeat(np.where(starts > 0, zeros_before[starts - 1], np.int32(0)), lengths)
-        count[order[ones]] += zeros_before[ones] - base[ones]
-        # A stable split of each group: its zeros first, then its ones.
-        zeros_in_group = np.add.reduceat(~ones, starts, dtype=np.int32)
-        # A zero goes to its group's start plus its rank among zeros; a one stays behind as many zeros as follow it.
-        place = np.repeat(starts, lengths)
-        place += zeros_before
-        place -= base
-        place -= 1
-        np.copyto(
-            place, np.arange(n, dtype=np.int32) + np.repeat(zeros_in_group, lengths) - (zeros_before - base), where=ones
-        )
-        moved = np.empty_like(order)
-        moved[place] = order
-        order = moved
-        edges = np.column_stack((starts, starts + zeros_in_group)).ravel()  # in order; an empty part leaves two alike
-        edges = edges[np.append(True, edges[1:] != edges[:-1])]
-        starts = edges[: np.searchsorted(edges, n)]
-    return count
+        ones = (values >> np.int32(bit) & np.int32(1)).astype(bool)
+        np.cumsum(~ones, out=zeros[1:])
+        outside = zeros[start]
+        count += (zeros[:-1] - outside) * ones
+        start = np.where(ones, zeros[-1] + start - outside, outside)
+        moved = np.concatenate((np.flatnonzero(~ones), np.flatnonzero(ones)))
+        values, start, count, order = values[moved], start[moved], count[moved], order[moved]
+    found = np.empty(n, np.int32)
+    found[order] = count
+    return found

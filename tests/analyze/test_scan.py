@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -49,3 +50,21 @@ def test_other_processes_work_while_nobody_asks(tmp_path: Path, monkeypatch: pyt
         with scan.Crew(plan, 2) as crew:
             some, others = crew.each(_rows, chunks(sources, 9_000)), crew.each(_rows, chunks(sources))
             assert (sum(others), sum(some)) == (60, 60)
+
+
+def _at_work(scanner: scan.Scanner, task: int) -> int:
+    return os.getpid()
+
+
+def test_a_crew_begins_anew_without_those_that_were_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scan, "_PARALLEL_BYTES", 0)
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(b"{}\n")
+    with ExitStack() as stack:
+        plan = scan.ScanPlan(sources=open_sources([str(path)], stack), format="edgeinf-generic")
+        with scan.Crew(plan, 2) as crew:
+            before = set(crew.each(_at_work, range(8)))
+            crew.renew()
+            after = set(crew.each(_at_work, range(8)))
+            assert os.getpid() not in before | after
+            assert before.isdisjoint(after)

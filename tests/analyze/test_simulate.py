@@ -6,13 +6,15 @@ import bisect
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgeinf.analyze.simulate import grouped, simulate
+from edgeinf.analyze import simulate as simulating
+from edgeinf.analyze.simulate import Outcome, grouped, simulate
 from edgeinf.analyze.stack import previous, stack_distances
 from edgeinf.core.eviction import LruTtl
 
@@ -30,6 +32,14 @@ def _live(trace: list[tuple[int, float]], ttl_s: float, capacity: int | None) ->
     return hits
 
 
+def _in_small_steps(steps: int, block: int, *args: Any, **kwargs: Any) -> Outcome:
+    """Simulate as a log is simulated that takes many blocks, and walks longer than are gone step by step."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(simulating, "_STEPS", steps)
+        patch.setattr(simulating, "_BLOCK", block)
+        return simulate(*args, **kwargs)
+
+
 @settings(deadline=None)
 @given(TRACE, st.sampled_from([0.5, 2.0, 7.0, 30.0, math.inf]), st.sampled_from([None, 1, 2, 5, 20]))
 def test_it_decides_as_the_live_policy_does(
@@ -38,8 +48,12 @@ def test_it_decides_as_the_live_policy_does(
     at = np.cumsum(np.array([gap for _, gap, _ in trace], np.float64))
     ids = np.array([key for key, _, _ in trace], np.uint32)
     accesses = grouped(ids, np.ones(len(ids), bool), at)
-    outcome = simulate(accesses, ttl_s, distances=stack_distances(previous(ids)), capacity=capacity)
-    assert outcome.hit.tolist() == _live(list(zip(ids.tolist(), at.tolist(), strict=True)), ttl_s, capacity)
+    distances = stack_distances(previous(ids))
+    live = _live(list(zip(ids.tolist(), at.tolist(), strict=True)), ttl_s, capacity)
+    assert simulate(accesses, ttl_s, distances=distances, capacity=capacity).hit.tolist() == live
+    for steps, block in ((0, 1), (2, 10)):
+        outcome = _in_small_steps(steps, block, accesses, ttl_s, distances=distances, capacity=capacity)
+        assert outcome.hit.tolist() == live
 
 
 def _by_hand(trace: list[tuple[int, float, bool]], ttl_s: float, running_s: float) -> tuple[list[bool], list[bool]]:
@@ -66,8 +80,10 @@ def test_what_fails_is_not_stored_and_what_overlaps_is_coalesced(
     ids = np.array([key for key, _, _ in trace], np.uint32)
     storable = np.array([s for _, _, s in trace], bool)
     running = np.full(len(ids), running_s, np.float32)
-    outcome = simulate(grouped(ids, storable, at, running), ttl_s)
-    assert (outcome.hit.tolist(), outcome.coalesced.tolist()) == _by_hand(trace, ttl_s, running_s)
+    by_hand = _by_hand(trace, ttl_s, running_s)
+    for steps, block in ((200, 1 << 16), (0, 1), (2, 10)):
+        outcome = _in_small_steps(steps, block, grouped(ids, storable, at, running), ttl_s)
+        assert (outcome.hit.tolist(), outcome.coalesced.tolist()) == by_hand
 
 
 @pytest.mark.needs_data
