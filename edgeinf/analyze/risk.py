@@ -71,15 +71,15 @@ def risks(log: Log, levels: dict[str, LevelRun | None]) -> dict[str, Risk | None
     drawn = {name: _drawn(p) for name, p in pairs.items()}
     rows = np.unique(np.concatenate([p.ravel() for p in drawn.values()])) if drawn else np.zeros(0, np.int64)
     answers: dict[int, str] = {}
-    requests: dict[int, bytes] = {}
+    records: dict[int, Record] = {}
     for row, record in log.fetch(rows.astype(np.int64)):
         said = answer_text(record.answer)
         if said is not None:
             answers[row] = said
-            requests[row] = _keyed(record, known[0][0])
+            records[row] = record
     base = _compare(drawn[known[0][0]], answers)
     for name, _ in known[1:]:
-        found[name] = _risk(len(pairs[name]), _compare(drawn[name], answers), base, answers, requests)
+        found[name] = _risk(len(pairs[name]), _compare(drawn[name], answers), base, answers, records, known[0][0])
     return found
 
 
@@ -134,7 +134,12 @@ def _compare(pairs: Any, answers: dict[int, str]) -> list[Pair]:
 
 
 def _risk(
-    classes: int, compared: list[Pair], base: list[Pair], answers: dict[int, str], requests: dict[int, bytes]
+    classes: int,
+    compared: list[Pair],
+    base: list[Pair],
+    answers: dict[int, str],
+    records: dict[int, Record],
+    strictest: str,
 ) -> Risk:
     n, m = len(compared), len(base)
     conflicts, base_conflicts = sum(c is not None for *_, c in compared), sum(c is not None for *_, c in base)
@@ -157,14 +162,15 @@ def _risk(
         baseline=base_conflicts / m if m >= _FEWEST else None,
         low=low,
         high=high,
-        examples=[_example(pair, answers, requests) for pair in shown],
+        examples=[_example(pair, answers, [_keyed(records[row], strictest) for row in pair[:2]]) for pair in shown],
         why=why,
     )
 
 
-def _example(pair: Pair, answers: dict[int, str], requests: dict[int, bytes]) -> Example:
+def _example(pair: Pair, answers: dict[int, str], requests: list[bytes]) -> Example:
     a, b, sign = pair
-    found = differences(msgspec.json.decode(requests[a]), msgspec.json.decode(requests[b]))
+    one, other = map(msgspec.json.decode, requests)
+    found = differences(one, other)
     where, x, y = (found[0].path, found[0].a, found[0].b) if found else ("", "", "")
     return Example(where, _shown(x), _shown(y), _shown(answers[a]), _shown(answers[b]), sign)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any
 
@@ -35,8 +34,6 @@ from edgeinf.core.errors import UsageError
 from edgeinf.core.pricing import Prices
 
 __all__ = ["Analysis", "Report", "analyze", "read", "study"]
-
-_THREADS = 2  # more would take more memory than they save time
 
 Report = Callable[[str, int, int], None]  # what is being done, how much of it is done, how much there is
 
@@ -182,13 +179,11 @@ def _levels(
 
 
 def _curves(log: Log, levels: dict[str, LevelRun | None], options: Options) -> dict[str, Curves]:
-    """Return the curves of each level; NumPy lets threads work at once."""
-    runs = {name: run for name, run in levels.items() if run is not None}
-    with ThreadPoolExecutor(_THREADS) as threads:
-        found = threads.map(
-            lambda run: level_curves(log, run, options, table=run.level == options.level), runs.values()
-        )
-        return dict(zip(runs, found, strict=True))
+    return {
+        name: level_curves(log, run, options, table=name == options.level)
+        for name, run in levels.items()
+        if run is not None
+    }
 
 
 def _sampled(log: Log, default: LevelRun | None, allowed: Any) -> dict[str, tuple[int, int]]:

@@ -177,14 +177,14 @@ class Scanner:
                 builder.skip(record)
         return builder.batch(chunk.end - chunk.start, chunk)
 
-    def settled(self, task: tuple[Rows, tuple[str, ...]]) -> bytes:
-        """Return the keys of some rows of one part each at some levels, as 64-bit words, row by row."""
-        rows, names = task
+    def settled(self, task: tuple[Rows, list[tuple[str, ...]]]) -> bytes:
+        """Return the keys of some rows of one part each, as 64-bit words, row by row: those of each row's levels."""
+        rows, levels = task
         if self._settling is None:
             self._settling = Interpreter(self._plan.policy, self._plan.levels, self._plan.masks)
         key_at = self._settling.key_at
         found = array("Q")
-        for record in self.records(rows):
+        for record, names in zip(self.records(rows), levels, strict=True):
             raw = record.request
             # Only what the strict parser takes has keys, and of that the quick one makes the same.
             call = call_of(record, quick(raw) if isinstance(raw, bytes) else None)

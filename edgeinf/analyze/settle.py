@@ -108,15 +108,16 @@ def _true_keys(
     log: Log, rows: npt.NDArray[np.uint32], wanted: npt.NDArray[np.uint8], names: list[str], crew: Crew
 ) -> npt.NDArray[np.uint64]:
     """Return the keys of each row, level by level, where they are wanted."""
-    found = np.zeros((len(names), len(rows)), np.uint64)
-    jobs: list[tuple[Rows, tuple[str, ...]]] = []
-    where: list[tuple[list[int], npt.NDArray[Any]]] = []
-    for bits in range(1, 1 << len(names)):
-        levels = [number for number in range(len(names)) if bits >> number & 1]
-        mine = np.flatnonzero(wanted == bits)
-        for task, which in log.rows_by_chunk(rows[mine]):
-            jobs.append((task, tuple(names[number] for number in levels)))
-            where.append((levels, mine[which]))
-    for (levels, columns), answer in zip(where, crew.each(Scanner.settled, jobs), strict=True):
-        found[np.array(levels)[:, None], columns] = np.frombuffer(answer, np.uint64).reshape(-1, len(levels)).T
-    return found
+    found = np.zeros((len(rows), len(names)), np.uint64)
+    levels = [tuple(name for number, name in enumerate(names) if bits >> number & 1) for bits in range(1 << len(names))]
+    where: list[npt.NDArray[Any]] = []
+    jobs: list[tuple[Rows, list[tuple[str, ...]]]] = []
+    for task, which in log.rows_by_chunk(rows):
+        where.append(which)
+        jobs.append((task, [levels[bits] for bits in wanted[which].tolist()]))
+    for which, answer in zip(where, crew.each(Scanner.settled, jobs), strict=True):
+        bits = wanted[which][:, None] >> np.arange(len(names), dtype=np.uint8) & np.uint8(1)
+        mine = np.zeros(bits.shape, np.uint64)
+        mine[bits.astype(bool)] = np.frombuffer(answer, np.uint64)
+        found[which] = mine
+    return found.T

@@ -56,10 +56,20 @@ def _earlier_smaller(values: Index) -> Index:
         ones = (values >> np.int32(bit) & np.int32(1)).astype(bool)
         np.cumsum(~ones, out=zeros[1:])
         outside = zeros[start]
-        count += (zeros[:-1] - outside) * ones
-        start = np.where(ones, zeros[-1] + start - outside, outside)
+        behind = zeros[:-1] - outside
+        behind *= ones
+        count += behind
+        del behind
+        start -= outside
+        start += zeros[-1]
+        np.copyto(start, outside, where=~ones)
+        del outside
         moved = np.concatenate((np.flatnonzero(~ones), np.flatnonzero(ones)))
-        values, start, count, order = values[moved], start[moved], count[moved], order[moved]
+        values = values[moved]  # one after the other, so that only one of them is there twice
+        start = start[moved]
+        count = count[moved]
+        order = order[moved]
+        del moved
     found = np.empty(n, np.int32)
     found[order] = count
     return found
