@@ -24,7 +24,7 @@ from edgeinf.core.call import Call
 from edgeinf.core.dialects import by_name
 from edgeinf.core.errors import CallError
 from edgeinf.core.events import EventKeys
-from edgeinf.core.key import Form, spread
+from edgeinf.core.key import form_of
 from edgeinf.core.wire.canonical import JsonObject, canonical
 
 __all__ = ["Interpreter"]
@@ -174,7 +174,7 @@ def _fingerprints(call: Call, levels: list[CoarseLevel]) -> tuple[tuple[int, ...
 
 
 def _number(body: bytes) -> int:
-    return int.from_bytes(spread(Form(b"", body))[:8], "big")
+    return int.from_bytes(form_of(b"", body).digest[:8], "big")
 
 
 def _has_schema(call: Call) -> bool:

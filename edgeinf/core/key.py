@@ -2,7 +2,7 @@
 
 The canonical form of a call is the head (everything that matters besides the body) and the body in canonical JSON.
 A key finds an entry by xxh3-128, seeded per store, and trusts it by BLAKE2b-256; both cover the same bytes and the
-scope. Events carry a keyed BLAKE2b-128 of the same bytes without the scope.
+scope. Events carry a keyed BLAKE2b-128 of the same bytes without the scope. Both BLAKE2b cover the body by its digest.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ __all__ = [
     "canonical_forms",
     "digest_of",
     "event_key",
+    "form_of",
     "hash_id",
     "key_space",
     "keys",
     "make_key",
-    "spread",
 ]
 
 # Raise when the canonical form itself changes; every key then changes with it.
@@ -60,10 +60,11 @@ class KeyExtras(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Form(msgspec.Struct, frozen=True):
-    """The canonical bytes of one part of a call, without scope."""
+    """The canonical bytes of one part of a call, without scope. Made by :func:`form_of`."""
 
     head: bytes
     body: bytes
+    digest: bytes  # BLAKE2b-256 of the body, the same on every node
 
 
 class Key(msgspec.Struct, frozen=True):
@@ -83,7 +84,7 @@ def canonical_forms(call: Call, dialect: Dialect, level: Level, extras: KeyExtra
     """
     head = _head(call.dialect, call.path, call.query, call.model, level.tag, level.version, extras)
     return [
-        Form(head, canonical(body, keep_properties_order=level.keep_properties_order))
+        form_of(head, canonical(body, keep_properties_order=level.keep_properties_order))
         for body in dialect.keyed(call, level)
     ]
 
@@ -94,15 +95,17 @@ def _head(dialect: str, path: str, query: str, model: str, level: str, version: 
     return msgspec.json.encode([*parts, extras.headers]) + b"\n"
 
 
+def form_of(head: bytes, body: bytes) -> Form:
+    """Return a form. Its body, which may be long, is digested once for all that is derived from it."""
+    return Form(head, body, hashlib.blake2b(body, digest_size=32).digest())
+
+
 def make_key(form: Form, scope: Scope, seed: int = 0) -> Key:
     """Return the key of one canonical form within a scope, for a store with this seed."""
-    scoped = b"%b%b\n%b" % (form.head, form.body, scope.encoded())
-    return Key(xxhash.xxh3_128_digest(scoped, seed=seed), hashlib.blake2b(scoped, digest_size=32).digest())
-
-
-def spread(form: Form) -> bytes:
-    """Return what spreads the ends of entries: a digest of the canonical body alone, the same on every node."""
-    return hashlib.blake2b(form.body, digest_size=32).digest()
+    encoded = scope.encoded()
+    find = xxhash.xxh3_128_digest(b"%b%b\n%b" % (form.head, form.body, encoded), seed=seed)
+    trust = hashlib.blake2b(b"%b%b\n%b" % (form.head, form.digest, encoded), digest_size=32).digest()
+    return Key(find, trust)
 
 
 def keys(
@@ -114,7 +117,7 @@ def keys(
 
 def event_key(form: Form, secret: bytes) -> str:
     """Return the name under which events mention a canonical form: it cannot be guessed without the secret."""
-    return hashlib.blake2b(form.head + form.body, digest_size=16, key=secret[:64]).hexdigest()
+    return hashlib.blake2b(form.head + form.digest, digest_size=16, key=secret[:64]).hexdigest()
 
 
 def key_space(secret: bytes) -> str:

@@ -10,7 +10,7 @@ from edgeinf.analyze.interpret import Interpreter
 from edgeinf.analyze.record import Record, call_of
 from edgeinf.core.cacheable import CachePolicy
 from edgeinf.core.dialects import by_name
-from edgeinf.core.key import canonical_forms, spread
+from edgeinf.core.key import canonical_forms
 from edgeinf.core.normalize.levels import LEVELS
 from tests.analyze.making import ask
 
@@ -28,7 +28,7 @@ def test_keys_are_those_of_the_core_at_every_level() -> None:
     call = call_of(record)
     assert call is not None
     wanted = [
-        (int.from_bytes(spread(canonical_forms(call, by_name(call.dialect), level)[0])[:8], "big"),)
+        (int.from_bytes(canonical_forms(call, by_name(call.dialect), level)[0].digest[:8], "big"),)
         for level in LEVELS.values()
     ]
     assert list(_interpreter().meaning(record).keys) == wanted

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from edgeinf.core.key import Form, Key, Scope, make_key
+from edgeinf.core.key import Key, Scope, form_of, make_key
 from edgeinf.serve.cache.entry import Entry
 from edgeinf.serve.exchange import Exchange
 from edgeinf.serve.origin.accounts import name_digest
@@ -75,4 +75,4 @@ def _differ(x: Exchange, runtime: Runtime) -> bool:
 
 
 def _key(digest: bytes, seed: int) -> Key:
-    return make_key(Form(b'["issued"]\n', digest), Scope("shared"), seed)
+    return make_key(form_of(b'["issued"]\n', digest), Scope("shared"), seed)

@@ -11,7 +11,7 @@ from email.utils import parsedate_to_datetime
 
 import msgspec
 
-from edgeinf.core.key import Form, Key, make_key
+from edgeinf.core.key import Key, form_of, make_key
 from edgeinf.core.wire.headers import Headers, get
 from edgeinf.serve.cache.entry import Entry
 from edgeinf.serve.controls import read_controls
@@ -120,7 +120,7 @@ class KeptGet:
         headers = [(name.decode(), x.headers[name].decode("latin-1")) for name in _KEYED if name in x.headers]
         own = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in origin.headers]
         name = msgspec.json.encode([x.path, x.query, origin.base, account, headers, own])
-        return make_key(Form(b'["get"]\n', name), x.scope, self._runtime.seed)
+        return make_key(form_of(b'["get"]\n', name), x.scope, self._runtime.seed)
 
 
 def life_s(path: str, headers: Headers, now: float | None = None) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from edgeinf.core.dialects.origin_state import issued
-from edgeinf.core.key import Form, Key, Scope, digest_of, make_key
+from edgeinf.core.key import Key, Scope, digest_of, form_of, make_key
 from edgeinf.core.wire import sse
 from edgeinf.serve.cache.entry import Entry
 from edgeinf.serve.exchange import Exchange
@@ -83,4 +83,4 @@ def note_hit(x: Exchange, entry: Entry, runtime: Runtime) -> None:
 
 
 def _pointer(name: str, account: str, seed: int) -> Key:
-    return make_key(Form(b'["answer-id"]\n', name.encode()), Scope("account", account), seed)
+    return make_key(form_of(b'["answer-id"]\n', name.encode()), Scope("account", account), seed)

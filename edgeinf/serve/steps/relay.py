@@ -77,7 +77,8 @@ async def relay(client: Client, attempt: Attempt, flight: Flight) -> Recording |
                 response = await client.send(attempt.request)
             except OriginFailure as error:
                 raise lost(origin, error) from None
-            limit.reschedule(deadline)
+            if head_s < timeouts.total:
+                limit.reschedule(deadline)
             return await _read(response, attempt, flight, started)
     except TimeoutError:
         if response is None:

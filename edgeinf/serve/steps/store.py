@@ -5,7 +5,6 @@ from __future__ import annotations
 import msgspec
 
 from edgeinf.core.cacheable import lifetime_s
-from edgeinf.core.key import spread
 from edgeinf.serve.cache.entry import Entry
 from edgeinf.serve.cache.tiers import Tiers
 from edgeinf.serve.exchange import Exchange
@@ -65,7 +64,7 @@ def store(x: Exchange, flight: Flight, recording: Recording, generation: Generat
         headers=[(name, value) for name, value in recording.headers if name in _KEPT_HEADERS],
     )
     for number, body in zip(covered(x), bodies, strict=True):
-        life_s = lifetime_s(ttl_s, generation.policy.ttl_jitter, spread(x.forms[number]))
+        life_s = lifetime_s(ttl_s, generation.policy.ttl_jitter, x.forms[number].digest)
         entry = msgspec.structs.replace(entry, trust=x.keys[number].trust, ttl_s=life_s, body=body)
         if x.parts is not None:
             entry.usage = x.dialect.judge(x.call, body).usage if x.dialect is not None else entry.usage
