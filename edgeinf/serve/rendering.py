@@ -43,11 +43,12 @@ def events_for(
 class StreamRenderer:
     """Renders a live stream for one asker; pieces are whole events, and most pass untouched."""
 
-    __slots__ = ("_call", "_dialect", "_editor")
+    __slots__ = ("_call", "_dialect", "_editor", "_marks")
 
     def __init__(self, dialect: Dialect, call: Call, view: AnswerView | None = None) -> None:
         self._dialect = dialect
         self._call = call
+        self._marks = dialect.marks(call)
         self._editor = None if view is None else view.editor()
 
     def feed(self, piece: bytes) -> bytes:
@@ -56,24 +57,29 @@ class StreamRenderer:
             events = (self._dialect.render_event(self._call, event) for event in sse.decode_all(piece))
             edited = (shown for event in events if event is not None for shown in self._editor.event(event))
             return b"".join(map(sse.encode, edited))
-        if not self._dialect.renders(self._call, piece):
+        if self._marked(piece, 0) < 0:
+            return piece
+        # What most events hold can be cut without parsing; the few that must be parsed are taken out of their row.
+        piece = self._dialect.trim(self._call, piece)
+        at = self._marked(piece, 0)
+        if at < 0:
             return piece
         if b"\r" in piece:
             return self._rendered(piece)
-        # Most events of a piece need no change, and most of the others can be trimmed without parsing.
-        renders, trim, call = self._dialect.renders, self._dialect.trim, self._call
-        done = []
-        *texts, rest = piece.split(b"\n\n")
-        for text in texts:
-            if not renders(call, text):
-                done.append(text + b"\n\n")
-                continue
-            plain = text.startswith(b"data: ") and b"\n" not in text
-            trimmed = trim(call, text[6:]) if plain else None
-            done.append(self._rendered(text + b"\n\n") if trimmed is None else b"data: %b\n\n" % trimmed)
-        if rest:
-            done.append(self._rendered(rest))
+        done: list[bytes] = []
+        here = 0
+        while at >= 0:
+            before, after = piece.rfind(b"\n\n", here, at), piece.find(b"\n\n", at)
+            start, end = (here if before < 0 else before + 2), (len(piece) if after < 0 else after + 2)
+            done += (piece[here:start], self._rendered(piece[start:end]))
+            here, at = end, self._marked(piece, end)
+        done.append(piece[here:])
         return b"".join(done)
+
+    def _marked(self, piece: bytes, start: int) -> int:
+        """Return where the next mark stands, -1 if none does."""
+        found = [at for mark in self._marks if (at := piece.find(mark, start)) >= 0]
+        return min(found, default=-1)
 
     def _rendered(self, piece: bytes) -> bytes:
         rendered = (self._dialect.render_event(self._call, event) for event in sse.decode_all(piece))

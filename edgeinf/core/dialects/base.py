@@ -129,12 +129,12 @@ class Dialect(Protocol):
         """Return an event as this asker wants it, or None to leave it out."""
         ...
 
-    def trim(self, call: Call, data: bytes) -> bytes | None:
-        """Return what ``render_event`` makes of an event's data where that takes no parsing, else None."""
+    def trim(self, call: Call, piece: bytes) -> bytes:
+        """Return whole events as ``render_event`` would have them, as far as that takes no parsing."""
         ...
 
-    def renders(self, call: Call, chunk: bytes) -> bool:
-        """Return whether ``render_event`` could change anything in these bytes; cheap, may err towards yes."""
+    def marks(self, call: Call) -> tuple[bytes, ...]:
+        """Return what gives away an event that ``render_event`` may change: it holds one of these."""
         ...
 
     def render_whole(self, call: Call, body: bytes) -> bytes:
@@ -194,11 +194,11 @@ class Defaults:
     def unfold(self, body: bytes) -> list[Event]:
         raise ValueError("this dialect has no streams")
 
-    def trim(self, call: Call, data: bytes) -> bytes | None:
-        return None
+    def trim(self, call: Call, piece: bytes) -> bytes:
+        return piece
 
-    def renders(self, call: Call, chunk: bytes) -> bool:
-        return False
+    def marks(self, call: Call) -> tuple[bytes, ...]:
+        return ()
 
     def render_event(self, call: Call, event: Event) -> Event | None:
         return event

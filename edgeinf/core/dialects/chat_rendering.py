@@ -12,12 +12,14 @@ from edgeinf.core.dialects.openai_common import read_usage
 from edgeinf.core.wire.canonical import JsonObject
 from edgeinf.core.wire.sse import DONE, Event
 
-__all__ = ["judge_choices", "render_chunk", "renders_chunk", "trim_chunk", "with_usage"]
+__all__ = ["judge_choices", "marks", "render_chunk", "trim_chunks", "with_usage"]
 
 
-# How a chunk ends that has usage or padding as its last members. The last brace closes the chunk itself, so what stands
-# right before it is the chunk's own and can be cut without parsing.
-_TAIL = re.compile(rb'(?:,"usage":null)?(?:,"obfuscation":"[A-Za-z0-9]*")?\}')
+# How the data of a chunk ends that has padding as its last member. The brace before an event's end closes the chunk
+# itself, so what stands right before it is the chunk's own and can be cut without parsing.
+_PADDING = re.compile(rb',"obfuscation":"[A-Za-z0-9]*"\}\n\n')
+_PADDED, _USAGE = b'"obfuscation"', b'"usage"'
+_NO_USAGE, _END = b',"usage":null}\n\n', b"}\n\n"
 
 
 def _wants_usage(call: Call) -> bool:
@@ -50,34 +52,27 @@ def judge_choices(call: Call, body: bytes) -> Verdict:
     return Verdict(unfit=unfit, usage=read_usage(document.get("usage")), model=str_or_none(document.get("model")))
 
 
-def renders_chunk(call: Call, chunk: bytes) -> bool:
-    """Return whether these bytes may hold what this asker did not ask for."""
-    return b'"obfuscation"' in chunk or (b'"usage"' in chunk and not _wants_usage(call))
+def marks(call: Call) -> tuple[bytes, ...]:
+    """Return what a chunk holds that this asker may not have asked for."""
+    return (_PADDED,) if _wants_usage(call) else (_PADDED, _USAGE)
 
 
-def trim_chunk(call: Call, data: bytes) -> bytes | None:
-    """Return a chunk without padding and unasked usage where its last bytes show how; None where it must be parsed."""
-    wants_usage = _wants_usage(call)
-    at = -1 if wants_usage else data.rfind(b',"usage":null')
-    if at < 0:
-        at = data.rfind(b',"obfuscation":"')
-    if at < 0 or _TAIL.fullmatch(data, at) is None or b'"error"' in data:
-        return None
-    if data.find(b'"obfuscation"', 0, at) >= 0 or (not wants_usage and data.find(b'"usage"', 0, at) >= 0):
-        return None
-    return data[:at] + b"}"
+def trim_chunks(call: Call, piece: bytes) -> bytes:
+    """Return whole events without padding and unasked usage where their last bytes show how."""
+    if b'"error"' in piece or b"\r" in piece or b"\n:" in piece or piece.startswith(b":"):
+        return piece
+    if _PADDED in piece:
+        piece = _PADDING.sub(_END, piece)
+    return piece if _wants_usage(call) else piece.replace(_NO_USAGE, _END)
 
 
 def render_chunk(call: Call, event: Event) -> Event | None:
     """Return a chunk without padding, and without usage where the asker did not ask for it."""
     data = event.data
-    if not renders_chunk(call, data) or data.startswith(DONE):
+    if data.startswith(DONE) or not any(mark in data for mark in marks(call)):
         return event
-    trimmed = trim_chunk(call, data)
-    if trimmed is not None:
-        return Event(event.name, trimmed)
     try:
-        chunk = msgspec.json.decode(event.data)
+        chunk = msgspec.json.decode(data)
     except msgspec.DecodeError:
         return event
     if not isinstance(chunk, dict):

@@ -25,11 +25,11 @@ class Chunked(Defaults):
     def judge(self, call: Call, body: bytes) -> Verdict:
         return chat_rendering.judge_choices(call, body)
 
-    def trim(self, call: Call, data: bytes) -> bytes | None:
-        return chat_rendering.trim_chunk(call, data)
+    def trim(self, call: Call, piece: bytes) -> bytes:
+        return chat_rendering.trim_chunks(call, piece)
 
-    def renders(self, call: Call, chunk: bytes) -> bool:
-        return chat_rendering.renders_chunk(call, chunk)
+    def marks(self, call: Call) -> tuple[bytes, ...]:
+        return chat_rendering.marks(call)
 
     def render_event(self, call: Call, event: Event) -> Event | None:
         return chat_rendering.render_chunk(call, event)

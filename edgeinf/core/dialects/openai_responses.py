@@ -54,6 +54,10 @@ _ECHOED: dict[str, Any] = {
 }
 
 
+# Events that echo the request, or hold padding.
+_MARKS = (b'"response":', b'"obfuscation"')
+
+
 class OpenAIResponses(Defaults):
     """The Responses dialect."""
 
@@ -158,11 +162,11 @@ class OpenAIResponses(Defaults):
     def unfold(self, body: bytes) -> list[Event]:
         return unfold_response(body)
 
-    def renders(self, call: Call, chunk: bytes) -> bool:
-        return b'"response":' in chunk or b'"obfuscation"' in chunk
+    def marks(self, call: Call) -> tuple[bytes, ...]:
+        return _MARKS
 
     def render_event(self, call: Call, event: Event) -> Event | None:
-        if not self.renders(call, event.data):
+        if not any(mark in event.data for mark in _MARKS):
             return event
         try:
             data = as_object(msgspec.json.decode(event.data))

@@ -78,6 +78,12 @@ class Decoder:
                 return []
             self._started = True
             text = text.removeprefix(_BOM)
+        if text.endswith(b"\n\n") and not self._got_data and not self._name and len(text) <= self.limit:
+            parts = text[:-2].split(b"\n\n")
+            events = [Event(b"", part[6:]) for part in parts if part.startswith(b"data: ") and b"\n" not in part]
+            if len(events) == len(parts) and b"\r" not in text:
+                self._rest = b""  # as nearly all reads are: whole events of one data line each
+                return events
         if b"\r" in text:
             self._skip_lf = text.endswith(b"\r")
             text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
@@ -85,7 +91,7 @@ class Decoder:
         self._rest = lines.pop()
         if len(self._rest) > self.limit:
             raise ValueError(f"a line of the stream exceeds {self.limit} bytes")
-        events: list[Event] = []
+        events = []
         for line in lines:
             if not line:
                 if self._got_data:

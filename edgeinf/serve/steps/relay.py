@@ -157,7 +157,7 @@ async def _read_stream(
             if brings & ERROR and not flight.committed:
                 raise soft_error(origin, watcher.verdict(), event.data)
             seen |= brings
-            done = done or event.is_done
+            done = done or (not brings and event.is_done)
             if flight.recording:
                 raw = sse.encode(event)
                 recorded.append(raw)

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgeinf.core.call import Usage
-from edgeinf.core.dialects.chat_rendering import judge_choices, render_chunk, renders_chunk, trim_chunk, with_usage
-from edgeinf.core.wire.sse import DONE, Event
+from edgeinf.core.dialects.chat_rendering import judge_choices, marks, render_chunk, trim_chunks, with_usage
+from edgeinf.core.wire.sse import DONE, Event, decode_all
 from tests.core.dialects.kit import CHAT, call, event
 
 _PLAIN = call("openai-chat", {**CHAT, "stream": True})
@@ -37,7 +37,7 @@ def test_each_asker_gets_what_it_asked_for(chunk: Any, plain: Any, counting: Any
 def test_what_needs_no_change_is_the_very_event() -> None:
     for untouched in (event({"choices": [_CHOICE]}), Event(b"", DONE), event('{"usage": broken'), event('["usage"]')):
         assert render_chunk(_PLAIN, untouched) is untouched
-    assert not renders_chunk(_COUNTING, b'{"choices":[],"usage":{}}')
+    assert b'"usage"' not in marks(_COUNTING)
 
 
 def test_usage_is_asked_for_once() -> None:
@@ -112,10 +112,29 @@ def test_what_is_cut_without_parsing_is_what_parsing_would_cut(
         body["stream_options"] = {"include_usage": True}
     asker = call("openai-chat", body)
     data = json.dumps(chunk, separators=None if spaced else (",", ":"), ensure_ascii=False).encode()
-    trimmed = trim_chunk(asker, data)
-    if trimmed is not None:
-        kept = {k: v for k, v in chunk.items() if k != "obfuscation" and (asked or k != "usage")}
-        assert json.loads(trimmed) == kept
+    trimmed = trim_chunks(asker, b"data: %b\n\n" % data)
+    kept = {k: v for k, v in chunk.items() if k != "obfuscation" and (asked or k != "usage")}
+    rendered = render_chunk(asker, decode_all(trimmed)[0])
+    assert rendered is not None
+    assert json.loads(rendered.data) == kept
+    if not any(mark in trimmed for mark in marks(asker)):
+        assert json.loads(trimmed[6:]) == kept
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        b': ,"usage":null}\n\ndata: {"a":1}\n\n',
+        b'data: {"a":1}\n\n: ,"obfuscation":"x"}\n\n',
+        b'data: {"error":{"a":1},"usage":null}\n\n',
+        b'data: {"a":{"b":1,"usage":null}}\n\n',
+        b'data: {"a":1,"usage":null}\r\n\r\n',
+        b'data: {"a":1,"usage":null} \n\n',
+    ],
+    ids=["comment", "comment-after", "error", "inner", "crlf", "space"],
+)
+def test_what_is_not_the_end_of_a_chunk_is_not_cut(piece: bytes) -> None:
+    assert trim_chunks(_PLAIN, piece) == piece
 
 
 @pytest.mark.parametrize(
@@ -124,6 +143,5 @@ def test_what_is_cut_without_parsing_is_what_parsing_would_cut(
     ids=["usage", "both", "padding"],
 )
 def test_the_common_endings_need_no_parsing(tail: bytes) -> None:
-    assert trim_chunk(_PLAIN, b'{"id":"c","choices":[{"delta":{"content":"hi"}}]' + tail) == (
-        b'{"id":"c","choices":[{"delta":{"content":"hi"}}]}'
-    )
+    piece = b'data: {"id":"c","choices":[{"delta":{"content":"hi"}}]'
+    assert trim_chunks(_PLAIN, 3 * (piece + tail + b"\n\n")) == 3 * (piece + b"}\n\n")

@@ -24,7 +24,7 @@ def test_usage_is_asked_for_and_kept_from_those_who_did_not_ask(name: str) -> No
     assert upstream is not None
     assert upstream["stream_options"] == {"include_usage": True}
     chunk = json.dumps({"choices": [], "usage": {"prompt_tokens": 1}}).encode()
-    assert dialect.renders(asked, chunk)
+    assert any(mark in chunk for mark in dialect.marks(asked))
     assert dialect.render_event(asked, Event(b"", chunk)) is None
 
 
