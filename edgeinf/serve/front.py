@@ -19,6 +19,8 @@ from edgeinf.serve.turn import EXTENSION, Turn
 __all__ = ["MAX_HEAD", "Front", "check_tls"]
 
 MAX_HEAD = 64 * 1024
+# Timers fire this much early, being kept in whole milliseconds.
+_TICK_S = 0.005
 
 _LATE = b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 _LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
@@ -34,6 +36,7 @@ class Front(HttpToolsProtocol):
         self._in_head = True
         self._head_bytes = 0
         self._late: asyncio.TimerHandle | None = None
+        self._rested_at: float | None = None  # since when nothing is asked, if so
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -42,6 +45,8 @@ class Front(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._rest()
         super().connection_lost(exc)
+        if self.timeout_keep_alive_task is not None:
+            self.timeout_keep_alive_task.cancel()
         if isinstance(self.cycle, Turn):
             self.cycle.left()
 
@@ -57,6 +62,7 @@ class Front(HttpToolsProtocol):
             self._await_head()  # a later request of this connection began and its head is not whole
 
     def on_message_begin(self) -> None:
+        self._rested_at = None
         self._in_head = True
         self._head_bytes = max(self._head_bytes, 1)
         super().on_message_begin()
@@ -95,9 +101,7 @@ class Front(HttpToolsProtocol):
             extensions={EXTENSION: self.cycle},
         )
         if before is None or before.response_complete:
-            task = self.loop.create_task(self.cycle.run_asgi(self.app))
-            task.add_done_callback(self.tasks.discard)
-            self.tasks.add(task)
+            self.start(self.cycle, self.app)
         else:  # it waits for the answers to those before it
             self.flow.pause_reading()
             self.pipeline.appendleft((self.cycle, self.app))
@@ -107,6 +111,43 @@ class Front(HttpToolsProtocol):
         self._in_head = False
         self._head_bytes = 0
         self._rest()
+
+    def on_response_complete(self) -> None:
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self.start(*self.pipeline.pop())
+        else:
+            self.rest()
+
+    def start(self, cycle: Any, app: Any) -> None:
+        """Let the application answer."""
+        task = self.loop.create_task(cycle.run_asgi(app))
+        task.add_done_callback(self.tasks.discard)
+        self.tasks.add(task)
+
+    def rest(self) -> None:
+        """Wait for a next request, but not for ever. One timer serves many rests: it looks itself since when."""
+        self._rested_at = self.loop.time()
+        if self.timeout_keep_alive_task is None:
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.timeout_keep_alive, self.timeout_keep_alive_handler
+            )
+
+    def timeout_keep_alive_handler(self) -> None:
+        self.timeout_keep_alive_task = None
+        if self._rested_at is None:
+            return
+        left_s = self._rested_at + self.timeout_keep_alive - self.loop.time()
+        if left_s <= _TICK_S:
+            super().timeout_keep_alive_handler()
+        else:
+            self.timeout_keep_alive_task = self.loop.call_later(left_s, self.timeout_keep_alive_handler)
+
+    def _unset_keepalive_if_required(self) -> None:
+        pass  # a rest ends with the first byte of a request, and the timer sees that
 
     def _await_head(self) -> None:
         self._late = self.loop.call_later(self.header_timeout_s, self._too_late)

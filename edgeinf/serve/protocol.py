@@ -22,8 +22,6 @@ _log = logging.getLogger("edgeinf.serve")
 _GATHERED = 256 * 1024
 # A body that is not whole by then is left to the whole way, which bounds it.
 _DAWDLE_S = 1.0
-# Timers fire this much early, being kept in whole milliseconds.
-_TICK_S = 0.005
 
 
 def protocol_class(shortcut: Shortcut, header_timeout_s: float) -> type[asyncio.Protocol]:
@@ -41,7 +39,6 @@ class _Gathering(Front):
         self._dawdling: asyncio.TimerHandle | None = None
         self._between = True  # no part of a request has come
         self._piece: bytes | None = None  # what came last, if it began with a request
-        self._rested_at = 0.0
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._drop()
@@ -55,7 +52,8 @@ class _Gathering(Front):
                 if answer is not None:
                     self.head_came()
                     self.transport.write(answer)
-                    self._rest_on()
+                    self.server_state.total_requests += 1
+                    self.rest()
                     return
             self._piece = data
         super().data_received(data)
@@ -64,8 +62,6 @@ class _Gathering(Front):
 
     def on_message_begin(self) -> None:
         self._between = False
-        # A hit in the same packet has just been answered and the connection taken for idle.
-        self._unset_keepalive_if_required()
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
@@ -108,21 +104,6 @@ class _Gathering(Front):
             super().shutdown()
         else:
             self._leaving = True  # its request is on the way: it is answered, and the connection closed after it
-
-    def timeout_keep_alive_handler(self) -> None:
-        left_s = self._rested_at + self.timeout_keep_alive - self.loop.time()
-        if left_s <= _TICK_S:
-            super().timeout_keep_alive_handler()
-        else:
-            self.timeout_keep_alive_task = self.loop.call_later(left_s, self.timeout_keep_alive_handler)
-
-    def _rest_on(self) -> None:
-        """Go on waiting for a next request; the timer that runs looks itself since when."""
-        if self.timeout_keep_alive_task is None:
-            self.on_response_complete()
-        else:
-            self.server_state.total_requests += 1
-            self._rested_at = self.loop.time()
 
     def _free(self) -> bool:
         """Return whether an answer may go out at once."""

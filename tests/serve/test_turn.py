@@ -23,7 +23,7 @@ class _Protocol(Front):
 
 
 @contextlib.asynccontextmanager
-async def serving(app: App) -> AsyncIterator[int]:
+async def serving(app: App, **settings: Any) -> AsyncIterator[int]:
     """Run an application of the test's own; give its port."""
     sock = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(
@@ -34,6 +34,7 @@ async def serving(app: App) -> AsyncIterator[int]:
         log_config=None,
         server_header=False,
         date_header=False,
+        **settings,
     )
     server = uvicorn.Server(config)
     server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
@@ -243,6 +244,37 @@ async def test_whoever_follows_no_more_hears_nothing() -> None:
     await asked(app)
     await asyncio.sleep(0.05)
     assert told == []
+
+
+async def answers(scope: Any, receive: Any, send: Any) -> None:
+    await send(start(200, (b"content-length", b"0")))
+    await send(body())
+
+
+@pytest.mark.parametrize("sent", [b"", b"\r\n"], ids=["nothing", "an empty line"])
+async def test_a_connection_that_rests_is_closed_in_time_and_one_that_is_used_is_not(sent: bytes) -> None:
+    async with serving(answers, timeout_keep_alive=1) as port, asyncio.timeout(20):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        wire = Wire(reader, writer)
+        for _ in range(8):
+            writer.write(b"GET / HTTP/1.1\r\nhost: h\r\n\r\n")
+            assert (await wire.answer()).status == 200
+            await asyncio.sleep(0.25)
+        writer.write(sent)
+        assert await reader.read() == b""
+
+
+async def test_an_answer_may_take_longer_than_a_connection_rests() -> None:
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        await asyncio.sleep(1.6)
+        await answers(scope, receive, send)
+
+    async with serving(slow, timeout_keep_alive=1) as port, asyncio.timeout(20):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET / HTTP/1.1\r\nhost: h\r\n\r\nGET / HTTP/1.1\r\nhost: h\r\n\r\n")
+        wire = Wire(reader, writer)
+        assert [(await wire.answer()).status for _ in range(2)] == [200, 200]
+        writer.close()
 
 
 async def test_requests_in_one_packet_are_answered_in_turn() -> None:

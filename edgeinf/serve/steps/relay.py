@@ -23,6 +23,7 @@ from edgeinf.serve.origin.client import Client, OriginFailure, Request, Response
 from edgeinf.serve.origin.decoding import Inflater, inflater
 from edgeinf.serve.origin.region import Origin
 from edgeinf.serve.steps.failing import AttemptFailed, Beaten, bad_answer, lost, redirected, soft_error, timed_out
+from edgeinf.serve.steps.patience import Patience
 
 __all__ = ["Attempt", "Recording", "relay"]
 
@@ -71,27 +72,31 @@ async def relay(client: Client, attempt: Attempt, flight: Flight) -> Recording |
     # A whole answer may be silent until its last token; only a stream says early that it is alive.
     head_s = min(timeouts.total, timeouts.ttft) if attempt.call.stream else timeouts.total
     response: Response | None = None
-    try:
-        async with asyncio.timeout_at(begun + head_s) as limit:
+    with Patience() as patience:
+        patience.until(begun + head_s)
+        try:
             try:
                 response = await client.send(attempt.request)
             except OriginFailure as error:
                 raise lost(origin, error) from None
-            if head_s < timeouts.total:
-                limit.reschedule(deadline)
-            return await _read(response, attempt, flight, started)
-    except TimeoutError:
-        if response is None:
-            raise timed_out(origin, f"no answer began within {head_s:g} s") from None
-        _broken(flight, attempt, timed_out(origin, f"it took longer than {timeouts.total:g} s"))
-        return None
-    finally:
-        if response is not None:
-            response.close()
-            flight.origin_ms = (time.perf_counter() - started) * 1000
+            patience.until(deadline)
+            return await _read(response, attempt, flight, started, patience)
+        except asyncio.CancelledError:
+            if not patience.lapsed():
+                raise
+            if response is None:
+                raise timed_out(origin, f"no answer began within {head_s:g} s") from None
+            _broken(flight, attempt, timed_out(origin, f"it took longer than {timeouts.total:g} s"))
+            return None
+        finally:
+            if response is not None:
+                response.close()
+                flight.origin_ms = (time.perf_counter() - started) * 1000
 
 
-async def _read(response: Response, attempt: Attempt, flight: Flight, started: float) -> Recording | None:
+async def _read(
+    response: Response, attempt: Attempt, flight: Flight, started: float, patience: Patience
+) -> Recording | None:
     headers = end_to_end(response.headers)
     content_type = (get(headers, b"content-type") or b"").decode("latin-1")
     try:
@@ -100,7 +105,7 @@ async def _read(response: Response, attempt: Attempt, flight: Flight, started: f
         raise bad_answer(attempt.origin, str(error)) from None
     kept = [(name, value) for name, value in headers if name not in _DROPPED]
     if response.status == 200 and content_type.split(";")[0].strip().lower() == "text/event-stream":
-        return await _read_stream(response, attempt, flight, kept, decoder, started)
+        return await _read_stream(response, attempt, flight, kept, decoder, started, patience)
     return await _read_whole(response, attempt, flight, kept, decoder, content_type)
 
 
@@ -108,9 +113,18 @@ async def _read(response: Response, attempt: Attempt, flight: Flight, started: f
 
 
 async def _read_stream(
-    response: Response, attempt: Attempt, flight: Flight, headers: Headers, decoder: Inflater | None, started: float
+    response: Response,
+    attempt: Attempt,
+    flight: Flight,
+    headers: Headers,
+    decoder: Inflater | None,
+    started: float,
+    patience: Patience,
 ) -> Recording | None:
     origin, timeouts = attempt.origin, attempt.origin.timeouts
+    loop = asyncio.get_running_loop()
+    begun = loop.time() - (time.perf_counter() - started)
+    deadline = begun + timeouts.total
     watcher = attempt.dialect.watch(attempt.call)
     cutter, events = EventCutter(), sse.Decoder()
     recorded: list[bytes] = []
@@ -127,10 +141,13 @@ async def _read_stream(
         held.clear()
 
     while True:
-        patience = timeouts.idle if seen & TOKEN else max(0.0, timeouts.ttft - (time.perf_counter() - started))
+        patience.until(min(deadline, loop.time() + timeouts.idle if seen & TOKEN else begun + timeouts.ttft))
         try:
-            chunk = await _next(response, decoder, patience)
-        except TimeoutError:
+            chunk = await _next(response, decoder)
+            patience.until(deadline)
+        except asyncio.CancelledError:
+            if loop.time() >= deadline or not patience.lapsed():
+                raise
             if _ended(flight, watcher):
                 break
             what = f"no event came for {timeouts.idle:g} s" if seen & TOKEN else f"no token within {timeouts.ttft:g} s"
@@ -211,14 +228,10 @@ def _ended(flight: Flight, watcher: Watcher) -> bool:
     return flight.committed and watcher.verdict().unfit is None
 
 
-async def _next(response: Response, decoder: Inflater | None, patience_s: float | None = None) -> bytes | None:
-    """Return the next decoded bytes. Raise TimeoutError, OriginFailure, ValueError."""
+async def _next(response: Response, decoder: Inflater | None) -> bytes | None:
+    """Return the next decoded bytes. Raise OriginFailure, ValueError."""
     while True:
-        if patience_s is None:
-            chunk = await response.read()
-        else:
-            async with asyncio.timeout(patience_s):
-                chunk = await response.read()
+        chunk = await response.read()
         if chunk is None or decoder is None:
             if chunk is None and decoder is not None and not decoder.whole:
                 raise ValueError("the compressed answer is cut short")
