@@ -262,6 +262,7 @@ async def test_a_connection_that_rests_is_closed_in_time_and_one_that_is_used_is
             await asyncio.sleep(0.25)
         writer.write(sent)
         assert await reader.read() == b""
+        writer.close()
 
 
 async def test_an_answer_may_take_longer_than_a_connection_rests() -> None:
