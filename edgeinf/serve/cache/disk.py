@@ -57,6 +57,7 @@ def _open(path: Path, max_size: int) -> Any:
         disk=BytesDisk,
         size_limit=max_size,
         eviction_policy="least-recently-stored",
+        cull_limit=0,  # not after each entry, but after each batch
         timeout=2.0,
         sqlite_synchronous=0,
         sqlite_mmap_size=0,  # the system caches the file anyway; mapped, it would count as this process's memory
@@ -96,6 +97,7 @@ class DiskTier:
             with cache.transact(retry=True):
                 for find, raw, keep_s in items:
                     cache.set(find, raw, expire=None if math.isinf(keep_s) else keep_s)
+            cache.cull(retry=True)
             if self._presence is not None:
                 self._presence.add(find for find, _, _ in items)
 
