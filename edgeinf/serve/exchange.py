@@ -171,7 +171,7 @@ class Exchange:
         self.prompt: str | None = None  # the version of what was added to the prompt
         self.charges: list[tuple[Charge, Term]] = []
         self.reserved = _UNKNOWN
-        self.told: list[tuple[Charge, Level]] = []  # what it was charged, for the client to see
+        self.told: list[tuple[Term, Level]] = []  # what it was charged, for the client to see
         self.flight: Flight | None = None  # the one that this call leads
         # What became of it:
         self.cache = "bypass"

@@ -26,6 +26,7 @@ from edgeinf.serve.exchange import Exchange, new_id
 from edgeinf.serve.limits import report
 from edgeinf.serve.limits.base import Charge
 from edgeinf.serve.limits.local import LocalLimiter
+from edgeinf.serve.limits.terms import Term
 from edgeinf.serve.replay import shown_as
 from edgeinf.serve.responses import MOVING, moving_headers
 from edgeinf.serve.runtime import Runtime
@@ -52,6 +53,7 @@ class Repeat(msgspec.Struct, frozen=True, kw_only=True):
     shown: Hashable  # which of the resident's renderings it is given
     limiter: LocalLimiter | None
     charges: tuple[Charge, ...]
+    terms: tuple[Term, ...]
     steady: bytes  # the part of the head that does not change
     event: Event
     size: int  # of its body
@@ -89,7 +91,7 @@ class Repeats:
             taken = known.limiter.take_now(known.charges)
             if taken.refused is not None:
                 return None  # nothing was taken; the whole way says no in full
-            told = report.headers(zip(known.charges, taken.levels, strict=True))
+            told = report.headers(zip(known.terms, taken.levels, strict=True))
         name, entry = new_id(), found.entry
         age_s = max(0.0, now - entry.stored_at)
         moving = moving_headers(name, known.key, entry.stored_at + entry.ttl_s - now, age_s, started)
@@ -116,7 +118,7 @@ class Repeats:
         x: Exchange,
         found: Found,
         head: Headers,
-        charges: Sequence[Charge],
+        charges: Sequence[tuple[Charge, Term]],
         event: Event,
     ) -> None:
         """Take note of a request that the short way has just answered, if its bytes are coming a second time."""
@@ -141,7 +143,8 @@ class Repeats:
             resident=weakref.ref(resident),
             shown=shown_as(x, runtime),
             limiter=limiter if charges and isinstance(limiter, LocalLimiter) else None,
-            charges=tuple(charges),
+            charges=tuple(charge for charge, _ in charges),
+            terms=tuple(term for _, term in charges),
             steady=http1.status_line(200) + http1.lines(pair for pair in head if pair[0] not in untold),
             event=event,
             size=len(x.raw),

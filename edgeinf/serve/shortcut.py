@@ -117,7 +117,7 @@ class Shortcut:
         answer = b"".join((http1.status_line(status), http1.lines(head), *framed))
         x.answered_now(status)
         price(x, generation.prices, now)
-        charges = [charge for charge, _ in x.charges]
+        charges = x.charges
         x.end()
         event = record(x, runtime)
         if data is not None and status == 200:

@@ -8,9 +8,11 @@ import sys
 
 import pytest
 
+from edgeinf.core.config.schema import Limit
 from edgeinf.core.errors import CallError
 from edgeinf.serve.exchange import Exchange, Message
-from edgeinf.serve.limits.base import Charge, Level
+from edgeinf.serve.limits.base import Level
+from edgeinf.serve.limits.terms import Terms
 
 
 def exchange(said: list[Message] | None = None, heard: asyncio.Queue[Message] | None = None) -> Exchange:
@@ -63,8 +65,8 @@ async def test_the_limits_a_client_is_told_are_this_servers() -> None:
     """What an origin says of the account behind it is not the client's."""
     said: list[Message] = []
     x = exchange(said)
-    charge = Charge(limit="each", kind="requests", subject="a", capacity=5.0, period_s=60.0, cost=1.0)
-    x.told = [(charge, Level(1.0, 12.0))]
+    (term,) = Terms([Limit(name="each", requests=(5.0, 60.0))]).early.terms
+    x.told = [(term, Level(1.0, 12.0))]
     await x.start(200, [(b"x-ratelimit-limit-requests", b"9000"), (b"a", b"b")])
     assert said[0]["headers"] == [
         (b"a", b"b"),

@@ -7,21 +7,18 @@ and flows back evenly. ITU-T I.371, and Brandur Leach's notes on it for APIs.
 
 from __future__ import annotations
 
-__all__ = ["arrival", "fits", "give_back", "reset_s", "used"]
+__all__ = ["give_back", "reset_s", "step", "used"]
 
 # Sums of fractions of a period are not exact in floating point; without this a capacity of 7 would let 6 through.
 _TOLERANCE = 1e-6
 
 
-def arrival(tat: float, now: float, cost: float, capacity: float, period_s: float) -> float:
-    """Return the TAT after a cost."""
-    return max(tat, now) + cost * period_s / capacity
-
-
-def fits(tat: float, now: float, cost: float, capacity: float, period_s: float) -> float:
-    """Return 0 where a cost fits, else in how many seconds it would."""
-    over = arrival(tat, now, cost, capacity, period_s) - now - period_s
-    return over if over > period_s * _TOLERANCE else 0.0
+def step(tat: float, now: float, cost: float, capacity: float, period_s: float) -> tuple[float, float, float, float]:
+    """Return the TAT after a cost, in how many seconds the cost fits (0: now), and :func:`used` and :func:`reset_s`
+    of that TAT."""
+    ahead = (tat - now if tat > now else 0.0) + cost * period_s / capacity
+    over = ahead - period_s
+    return now + ahead, over if over > period_s * _TOLERANCE else 0.0, ahead / period_s * capacity, ahead
 
 
 def give_back(tat: float, correction: float, capacity: float, period_s: float) -> float:

@@ -31,6 +31,7 @@ class LocalLimiter:
         self._arrivals: dict[_Name, float] = {}
         self._slots: dict[_Name, int] = {}
         self._purses: dict[_Name, tuple[budget.Purse, float]] = {}
+        self._index()
         self._sweep_at = _SWEEP_AT
         self._swept_at = -_SWEEP_EVERY_S
 
@@ -41,17 +42,19 @@ class LocalLimiter:
     def take_now(self, charges: Sequence[Charge]) -> Taken:
         """Take every charge or none, without awaiting."""
         tick, now = self._clock.monotonic(), self._clock.now()
-        names = [(charge.limit, charge.kind, charge.subject) for charge in charges]
-        full = len(self) + len(charges) > self._sweep_at and not self._make_room(tick, now)
-        for number, charge in enumerate(charges):
-            wait_s = self._wait_s(names[number], charge, tick, now)
-            if full and not wait_s and not self._knows(names[number]):
+        held = len(self._arrivals) + len(self._slots) + len(self._purses) + len(charges)
+        full = held > self._sweep_at and not self._make_room(tick, now)
+        steps = [self._step(charge, tick, now) for charge in charges]
+        for number, (charge, (name, _, _, wait_s)) in enumerate(zip(charges, steps, strict=True)):
+            if full and not wait_s and not self._knows(name):
                 wait_s = 1.0
             if wait_s:
                 never = charge.cost > charge.capacity and charge.kind != "budget"
-                levels = tuple(self._level(n, c, tick, now) for n, c in zip(names, charges, strict=True))
+                levels = tuple([self._level(step[0], c, tick, now) for step, c in zip(steps, charges, strict=True)])
                 return Taken(levels=levels, refused=number, retry_s=None if never else wait_s)
-        return Taken(levels=tuple([self._count(n, c, tick, now) for n, c in zip(names, charges, strict=True)]))
+        for name, after, _, _ in steps:
+            self._tables[name[1]][name] = after
+        return Taken(levels=tuple([level for _, _, level, _ in steps]))
 
     def settle(self, call_id: str, charge: Charge, actual: float) -> None:
         """Replace what was taken by what was used."""
@@ -107,29 +110,21 @@ class LocalLimiter:
         found = self._purses.get(name)
         return None if found is None else found[0]
 
-    def _wait_s(self, name: _Name, charge: Charge, tick: float, now: float) -> float:
-        """Return 0 where the charge fits, else when it might."""
-        if charge.kind == "concurrency":
-            return 0.0 if self._slots.get(name, 0) + charge.cost <= charge.capacity else 1.0
-        if charge.kind == "budget":
-            purse = budget.turned(self._purse(name), now, charge.period_s)
-            if budget.fits(purse, charge.cost, charge.capacity):
-                return 0.0
-            return budget.ends_in_s(now, charge.period_s)
-        return gcra.fits(self._arrivals.get(name, tick), tick, charge.cost, charge.capacity, charge.period_s)
-
-    def _count(self, name: _Name, charge: Charge, tick: float, now: float) -> Level:
-        if charge.kind == "concurrency":
-            taken = self._slots[name] = self._slots.get(name, 0) + 1
-            return Level(float(taken), 0.0)
-        if charge.kind == "budget":
-            purse = budget.turned(self._purse(name), now, charge.period_s)
-            purse.spent += charge.cost
-            self._purses[name] = purse, charge.period_s
-            return Level(purse.spent, budget.ends_in_s(now, charge.period_s))
-        tat = gcra.arrival(self._arrivals.get(name, tick), tick, charge.cost, charge.capacity, charge.period_s)
-        self._arrivals[name] = tat
-        return Level(gcra.used(tat, tick, charge.capacity, charge.period_s), gcra.reset_s(tat, tick))
+    def _step(self, charge: Charge, tick: float, now: float) -> tuple[_Name, Any, Level, float]:
+        """Return a counter's name, what it is after the charge, how full that is, and when it fits (0: now)."""
+        kind, capacity, period_s = charge.kind, charge.capacity, charge.period_s
+        name = (charge.limit, kind, charge.subject)
+        if kind == "concurrency":
+            taken = self._slots.get(name, 0) + 1
+            return name, taken, Level(float(taken), 0.0), 1.0 if taken > capacity else 0.0
+        if kind == "budget":
+            purse = budget.turned(self._purse(name), now, period_s)
+            left_s = budget.ends_in_s(now, period_s)
+            spent = budget.Purse(purse.period, purse.spent + charge.cost)
+            wait_s = 0.0 if budget.fits(purse, charge.cost, capacity) else left_s
+            return name, (spent, period_s), Level(spent.spent, left_s), wait_s
+        tat, wait_s, used, reset_s = gcra.step(self._arrivals.get(name, tick), tick, charge.cost, capacity, period_s)
+        return name, tat, Level(used, reset_s), wait_s
 
     def _level(self, name: _Name, charge: Charge, tick: float, now: float) -> Level:
         if charge.kind == "concurrency":
@@ -143,6 +138,14 @@ class LocalLimiter:
     def _knows(self, name: _Name) -> bool:
         return name in self._arrivals or name in self._slots or name in self._purses
 
+    def _index(self) -> None:
+        self._tables: dict[str, dict[_Name, Any]] = {
+            "requests": self._arrivals,
+            "tokens": self._arrivals,
+            "concurrency": self._slots,
+            "budget": self._purses,
+        }
+
     def _make_room(self, tick: float, now: float) -> bool:
         """Forget counters that are empty again; False where there are still too many, which are all in use."""
         if tick - self._swept_at >= _SWEEP_EVERY_S:
@@ -153,5 +156,6 @@ class LocalLimiter:
                 for name, (purse, period_s) in self._purses.items()
                 if purse.period == budget.period_of(now, period_s)
             }
+            self._index()
             self._sweep_at = max(_SWEEP_AT, min(2 * len(self), self._most))
         return len(self) < self._most

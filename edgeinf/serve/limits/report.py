@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from edgeinf.core.errors import CallError
 from edgeinf.core.units import format_duration
 from edgeinf.core.wire.headers import Headers
 from edgeinf.serve.limits.base import Charge, Level, Taken
 
-__all__ = ["headers", "refusal"]
+if TYPE_CHECKING:
+    from edgeinf.serve.limits.terms import Term
+
+__all__ = ["headers", "plain", "refusal"]
 
 _WHAT = {"requests": "requests", "tokens": "tokens", "concurrency": "calls at once", "budget": "USD"}
 
@@ -25,21 +28,20 @@ _OLD_NAMES = {
 }
 
 
-def headers(told: Iterable[tuple[Charge, Level]]) -> Headers:
+def headers(told: Iterable[tuple[Term, Level]]) -> Headers:
     """Return the headers that say how much is left; of several bounds of a kind the old names show the tightest."""
     policies, states = [], []
     tightest: dict[str, tuple[float, float, float]] = {}
-    for charge, level in told:
-        kind, capacity = charge.kind, charge.capacity
+    for term, level in told:
+        kind = term.kind
         if kind not in _OLD_NAMES:
             continue
-        left, reset_s = max(0.0, capacity - level.used), level.reset_s
-        name, policy = _policy(charge.limit, kind, capacity, charge.period_s)
-        policies.append(policy)
-        states.append(f"{name};r={_whole(left)};t={math.ceil(reset_s)}")
+        left, reset_s = max(0.0, term.capacity - level.used), level.reset_s
+        policies.append(term.policy)
+        states.append(f"{term.label};r={_whole(left)};t={math.ceil(reset_s)}")
         known = tightest.get(kind)
         if known is None or left < known[0]:
-            tightest[kind] = left, capacity, reset_s
+            tightest[kind] = left, term.capacity, reset_s
     if not states:
         return []
     found = [(b"ratelimit-policy", ", ".join(policies).encode()), (b"ratelimit", ", ".join(states).encode())]
@@ -49,14 +51,14 @@ def headers(told: Iterable[tuple[Charge, Level]]) -> Headers:
     return found
 
 
-def refusal(charges: Sequence[Charge], taken: Taken, caller: str) -> CallError:
+def refusal(charges: Sequence[Charge], terms: Sequence[Term], taken: Taken, caller: str) -> CallError:
     """Return the 429 of a charge that did not fit: the limit, whose, what is used, how much there is, and when."""
     assert taken.refused is not None
     charge, level = charges[taken.refused], taken.levels[taken.refused]
     what = _WHAT[charge.kind]
     per = f" per {format_duration(charge.period_s)}" if charge.period_s else ""
     limit = f"the limit {charge.limit!r} of {_figure(charge.capacity)} {what}{per}"
-    extra = [(n.decode("latin-1"), v.decode("latin-1")) for n, v in headers(zip(charges, taken.levels, strict=True))]
+    extra = [(n.decode("latin-1"), v.decode("latin-1")) for n, v in headers(zip(terms, taken.levels, strict=True))]
     if taken.retry_s is None:
         return CallError(
             f"this call may use {_figure(charge.cost)} {what}, more than {limit} allows for {caller}",
@@ -74,21 +76,15 @@ def refusal(charges: Sequence[Charge], taken: Taken, caller: str) -> CallError:
         headers=(
             *extra,
             ("retry-after", str(wait_s)),
-            ("x-edgeinf-limit", _plain(charge.limit)),
+            ("x-edgeinf-limit", plain(charge.limit)),
             # A budget that ends in days is not worth an SDK's automatic retries.
             *((("x-should-retry", "false"),) if wait_s > 120 else ()),
         ),
     )
 
 
-@lru_cache(maxsize=1024)
-def _policy(limit: str, kind: str, capacity: float, period_s: float) -> tuple[str, str]:
-    """Return a bound's name and its policy, as structured fields."""
-    name = f'"{_plain(limit)}-{kind}"'
-    return name, f"{name};q={capacity:.0f};w={period_s:.0f}"
-
-
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
+    """Return a name as the text of a structured field; what that cannot hold is replaced."""
     return "".join(c if " " <= c <= "~" and c not in '"\\' else "?" for c in name)
 
 

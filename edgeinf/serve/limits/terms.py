@@ -8,6 +8,7 @@ another's by guessing a name.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
@@ -16,6 +17,7 @@ from edgeinf.core.config.schema import Limit
 from edgeinf.serve.exchange import Exchange
 from edgeinf.serve.guard.clients import subject_of
 from edgeinf.serve.limits.base import Charge, Kind
+from edgeinf.serve.limits.report import plain
 
 __all__ = ["Bounds", "Term", "Terms", "caller_name", "subject"]
 
@@ -33,6 +35,8 @@ class Term(msgspec.Struct, frozen=True, kw_only=True):
     model: str | None
     early: bool
     charges_hits: bool
+    label: str  # its name in headers, and its policy, both as structured fields
+    policy: str
 
     def matches(self, x: Exchange) -> bool:
         """Return whether this bound is about the call."""
@@ -75,7 +79,7 @@ class Terms:
     """Every bound of a config, those before the lookup apart from those on the way to the origin."""
 
     def __init__(self, limits: Sequence[Limit]) -> None:
-        every = [term for limit in limits for term in _terms(limit)]
+        every = [term for limit, name in zip(limits, _names(limits), strict=True) for term in _terms(limit, name)]
         self.early = Bounds([term for term in every if term.early])
         self.late = Bounds([term for term in every if not term.early])
         # Counting requests needs no count of tokens, so it is decided without waiting.
@@ -84,7 +88,17 @@ class Terms:
         self.counts_tokens = any(term.kind in ("tokens", "budget") for term in every)
 
 
-def _terms(limit: Limit) -> list[Term]:
+def _names(limits: Sequence[Limit]) -> list[str]:
+    """Return a name for each limit; counters go by name, so a second limit of the same name gets another."""
+    seen: Counter[str] = Counter()
+    names = []
+    for limit in limits:
+        seen[limit.name] += 1
+        names.append(limit.name if seen[limit.name] == 1 else f"{limit.name}#{seen[limit.name]}")
+    return names
+
+
+def _terms(limit: Limit, name: str) -> list[Term]:
     match = limit.match
     bounds: list[tuple[Kind, float, float]] = []
     if limit.requests is not None:
@@ -97,7 +111,7 @@ def _terms(limit: Limit) -> list[Term]:
         bounds.append(("budget", limit.budget.usd, limit.budget.period))
     return [
         Term(
-            limit=limit.name,
+            limit=name,
             kind=kind,
             per=limit.per.lower(),
             capacity=capacity,
@@ -107,6 +121,8 @@ def _terms(limit: Limit) -> list[Term]:
             model=match.model if match is not None else None,
             early=limit.count_hits == "all" or (limit.count_hits == "requests" and kind == "requests"),
             charges_hits=limit.count_hits == "all",
+            label=f'"{plain(name)}-{kind}"',
+            policy=f'"{plain(name)}-{kind}";q={capacity:.0f};w={period_s:.0f}',
         )
         for kind, capacity, period_s in bounds
     ]

@@ -18,6 +18,7 @@ from edgeinf.serve.flight import Flight
 from edgeinf.serve.limits import report
 from edgeinf.serve.limits.base import Charge
 from edgeinf.serve.limits.estimate import input_bound
+from edgeinf.serve.limits.local import LocalLimiter
 from edgeinf.serve.limits.terms import Bounds, Term, caller_name, subject
 from edgeinf.serve.runtime import Runtime
 
@@ -52,8 +53,9 @@ async def _reserve(x: Exchange, bounds: Bounds, runtime: Runtime) -> None:
         return
     if not x.charges:
         x.on_end.append(partial(_when_over, runtime=runtime))
-    charges = await _charges(x, held, bounds, runtime)
-    taken = await runtime.limiter.take(x.id, charges)
+    charges = await _charges(x, held, bounds, runtime) if bounds.weighs else _costing(x, held, 0.0)
+    limiter = runtime.limiter
+    taken = limiter.take_now(charges) if isinstance(limiter, LocalLimiter) else await limiter.take(x.id, charges)
     if taken.refused is not None:
         for charge, _ in x.charges:
             runtime.limiter.settle(x.id, charge, 0.0)
@@ -63,14 +65,14 @@ async def _reserve(x: Exchange, bounds: Bounds, runtime: Runtime) -> None:
         name = charges[taken.refused].limit
         rejections[name] = rejections.get(name, 0) + 1
         caller = caller_name(x) if x.key_id is not None or x.credential else "callers without a credential"
-        raise report.refusal(charges, taken, caller)
+        raise report.refusal(charges, held, taken, caller)
     x.charges += zip(charges, held, strict=True)
-    x.told += zip(charges, taken.levels, strict=True)
+    x.told += zip(held, taken.levels, strict=True)
 
 
 async def _charges(x: Exchange, held: Sequence[Term], bounds: Bounds, runtime: Runtime) -> list[Charge]:
     """Return what the call may use: by a cheap bound far from every limit, by count near one."""
-    if not bounds.weighs or x.call is None:
+    if x.call is None:
         return _costing(x, held, 0.0)
     estimator, limiter = runtime.estimator, runtime.limiter
     x.reserved = Usage(input_tokens=input_bound(x), output_tokens=round(estimator.output(x.call)))
@@ -121,8 +123,9 @@ def _settle(x: Exchange, flight: Flight | None, runtime: Runtime) -> None:
     usage = x.usage if flight is None or shared else _known_usage(x, flight)
     if x.call is not None and not shared:
         runtime.estimator.learn(x.call, usage)
+    settle = runtime.limiter.settle
     for charge, term in charges:
-        runtime.limiter.settle(x.id, charge, _actual(x, charge, term, usage, runtime, shared=shared))
+        settle(x.id, charge, _actual(x, charge, term, usage, runtime, shared=shared))
 
 
 def _actual(x: Exchange, charge: Charge, term: Term, usage: Usage, runtime: Runtime, *, shared: bool) -> float:

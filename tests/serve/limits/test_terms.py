@@ -53,3 +53,8 @@ def test_a_key_cannot_be_called_as_a_credential_is() -> None:
 def test_by_address_it_is_the_address() -> None:
     assert subject("ip", exchange(key_id="a", address="192.0.2.7")) == "ip:192.0.2.7"
     assert subject("ip", exchange(address="2001:db8:1:2:3::4")) == subject("ip", exchange(address="2001:db8:1:2::9"))
+
+
+def test_limits_of_one_name_have_counters_of_their_own() -> None:
+    terms = Terms([Limit(name="a", requests=(5, 60.0)), Limit(name="a", requests=(50, 3600.0)), Limit(name="b")])
+    assert [term.limit for term in terms.early.terms] == ["a", "a#2"]
