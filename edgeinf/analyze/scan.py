@@ -27,6 +27,7 @@ __all__ = [
     "Scanner",
     "batches",
     "default_workers",
+    "prepare",
     "reader_of",
     "records_of_chunk",
     "records_of_rows",
@@ -35,6 +36,7 @@ __all__ = [
 # Below this a second process costs more than it brings: starting one takes as long as reading about this much.
 _PARALLEL_BYTES = 24 * 2**20
 _WHOLE_ROWS = 4_096
+_SERVED = "forkserver" in multiprocessing.get_all_start_methods()
 
 Task = TypeVar("Task")
 Found = TypeVar("Found")
@@ -69,6 +71,24 @@ def reader_of(plan: ScanPlan) -> AnyReader:
     return by_name(plan.format)
 
 
+def prepare(files: Iterable[str]) -> None:
+    """Begin to start what makes workers, if these files are large: it takes as long as to import the rest."""
+    if sum(os.path.getsize(file) for file in files if os.path.isfile(file)) >= _PARALLEL_BYTES and _SERVED:
+        _context()
+        from multiprocessing.forkserver import ensure_running
+
+        ensure_running()
+
+
+def _context() -> Any:
+    """Return a way to make processes. A fork of this one would copy whatever threads and locks it has by now; a server
+    that has only what workers need makes them in no time."""
+    context: Any = multiprocessing.get_context("forkserver" if _SERVED else "spawn")
+    if _SERVED:
+        context.set_forkserver_preload([__name__])
+    return context
+
+
 class Crew:
     """The processes that read a log: as many as asked for, or this one where that is faster. A context manager."""
 
@@ -85,13 +105,7 @@ class Crew:
         self.dismiss()
 
     def _start(self) -> None:
-        # A fork of this process would copy whatever threads and locks it has by now; a server that has only what
-        # workers need makes them in no time.
-        known = "forkserver" in multiprocessing.get_all_start_methods()
-        context: Any = multiprocessing.get_context("forkserver" if known else "spawn")
-        if known:
-            context.set_forkserver_preload([__name__])
-        self._pool = context.Pool(self._workers, initializer=_start, initargs=(self.plan,))
+        self._pool = _context().Pool(self._workers, initializer=_start, initargs=(self.plan,))
 
     def renew(self) -> None:
         """Put new processes in the place of those that work, without what these remember."""

@@ -106,6 +106,9 @@ class _Bars:
 def _run(options: Options, redact: Path | None) -> Analysis:
     import signal
 
+    from edgeinf.analyze.scan import prepare
+
+    prepare(options.files)
     from edgeinf.analyze.run import analyze as run
 
     def end(number: int, frame: object) -> None:

@@ -68,3 +68,15 @@ def test_a_crew_begins_anew_without_those_that_were_there(tmp_path: Path, monkey
             after = set(crew.each(_at_work, range(8)))
             assert os.getpid() not in before | after
             assert before.isdisjoint(after)
+
+
+@pytest.mark.parametrize(("size", "needed"), [(0, True), (10**9, False)], ids=["large", "small"])
+def test_the_server_of_workers_starts_for_large_files_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, needed: bool
+) -> None:
+    started: list[bool] = []
+    monkeypatch.setattr("multiprocessing.forkserver.ensure_running", lambda: started.append(True))
+    monkeypatch.setattr(scan, "_PARALLEL_BYTES", size)
+    (tmp_path / "log").write_bytes(b"{}\n")
+    scan.prepare([str(tmp_path / "log"), "-", str(tmp_path / "*.jsonl")])
+    assert started == [True] * needed
