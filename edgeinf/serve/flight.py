@@ -97,6 +97,8 @@ class Flight:
         self.storable = False  # whether its answer may be kept at all
         self.readers: set[Reader] = set()
         self.unfollowable: Callable[[], None] | None = None  # told once when newcomers can no longer have the start
+        self.name = b""  # under which others find it; empty where it is nobody else's
+        self.begun: Callable[[], None] | None = None  # told once where the answer begins before its end is there
         self.task: asyncio.Task[None] | None = None
         self.started = time.perf_counter()
         self.first_token_at: float | None = None
@@ -109,10 +111,13 @@ class Flight:
 
     # --- the filling side ---
 
-    def commit(self, status: int, headers: Headers, *, stream: bool, content_type: str) -> None:
-        """Say what the answer is; from here on it is this origin's."""
+    def commit(self, status: int, headers: Headers, *, stream: bool, content_type: str, at_once: bool = False) -> None:
+        """Say what the answer is; from here on it is this origin's. ``at_once`` says that all of it follows now."""
         self.status, self.headers, self.stream, self.content_type = status, headers, stream, content_type
         self.committed = True
+        begun, self.begun = self.begun, None
+        if begun is not None and not at_once:
+            begun()
         self._wake()
 
     def add(self, piece: bytes) -> None:

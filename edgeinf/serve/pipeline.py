@@ -20,7 +20,7 @@ from edgeinf.serve.runtime import Runtime
 from edgeinf.serve.steps.answer import view_of
 from edgeinf.serve.steps.assemble import assemble
 from edgeinf.serve.steps.authenticate import authenticate, narrow_to_user, permit_model
-from edgeinf.serve.steps.coalesce import follow, join_or_launch
+from edgeinf.serve.steps.coalesce import follow, join_or_launch, lead
 from edgeinf.serve.steps.guard import guard_call
 from edgeinf.serve.steps.limit import limit_call, limit_fetch
 from edgeinf.serve.steps.lookup import lookup, make_keys
@@ -169,11 +169,11 @@ async def fetch(x: Exchange, runtime: Runtime) -> None:
     shared: Flight | None = None
     flight, leads = join_or_launch(x, runtime)
     x.flight = flight if leads else None
-    if not await follow(x, flight, runtime, leads=leads):
+    if not await (lead(x, flight, runtime) if leads else follow(x, flight, runtime, leads=False)):
         # The answer that was under way turned out to be nobody else's; this call is on its own now.
         shared = flight
     if shared is not None:
         widen(x)
         flight, _ = join_or_launch(x, runtime, alone=True)
         x.flight = flight
-        await follow(x, flight, runtime, leads=True)
+        await lead(x, flight, runtime)

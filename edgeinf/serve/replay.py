@@ -49,7 +49,7 @@ async def stale_into(x: Exchange, flight: Flight, failure: AttemptFailed, runtim
     flight.entry = entry
     flight.region, flight.usage, flight.model = entry.region, entry.usage, entry.model
     x.entry_age_s = runtime.clock.now() - entry.stored_at
-    flight.commit(200, [], stream=entry.stream, content_type=entry.content_type)
+    flight.commit(200, [], stream=entry.stream, content_type=entry.content_type, at_once=True)
     flight.add(entry.body)
     flight.finish()
     return True

@@ -316,7 +316,7 @@ def fill_with(x: Exchange, flight: Flight, runtime: Runtime, entry: Entry, tier:
     x.cache, x.tier, x.entry_age_s, x.saved_ms = "hit", tier, max(0.0, now - entry.stored_at), entry.total_ms
     flight.entry, flight.stored = entry, True
     flight.region, flight.model, flight.usage = entry.region, entry.model, entry.usage
-    flight.commit(200, [], stream=entry.stream, content_type=entry.content_type)
+    flight.commit(200, [], stream=entry.stream, content_type=entry.content_type, at_once=True)
     flight.add(entry.body)
     flight.finish()
     return True

@@ -20,7 +20,7 @@ from edgeinf.serve.steps.fill import fill
 from edgeinf.serve.steps.parts import GATHER_LIMIT, flight_name, join
 from edgeinf.serve.steps.store import storable
 
-__all__ = ["follow", "join_or_launch"]
+__all__ = ["follow", "join_or_launch", "lead"]
 
 # How long a follower waits for the head of a shared answer before it asks for itself.
 _PATIENCE_S = 120.0
@@ -29,7 +29,7 @@ _UNREAD_LIMIT = 64
 
 
 def join_or_launch(x: Exchange, runtime: Runtime, *, alone: bool = False) -> tuple[Flight, bool]:
-    """Return the flight that will answer the call and whether this call leads it."""
+    """Return the flight that will answer the call and whether this call is to lead it."""
     find = flight_name(x)
     may_share = storable(x) and not alone and not x.controls.no_cache and bool(find)
     if may_share and runtime.unshared:
@@ -50,16 +50,68 @@ def join_or_launch(x: Exchange, runtime: Runtime, *, alone: bool = False) -> tup
     flight.storable = storable(x)
     if may_share:
         runtime.flights[find] = flight
-    flight.task = asyncio.get_running_loop().create_task(fill(x, flight, runtime, find if may_share else b""))
+    flight.name = find if may_share else b""
     return flight, True
 
 
-async def follow(x: Exchange, flight: Flight, runtime: Runtime, *, leads: bool) -> bool:
+async def lead(x: Exchange, flight: Flight, runtime: Runtime) -> bool:
+    """Fetch the answer, for whoever follows as well, and send it to the client as :func:`follow` does."""
+    assert x.call is not None
+    if x.call.stream:
+        flight.task = asyncio.get_running_loop().create_task(fill(x, flight, runtime, flight.name))
+        return await follow(x, flight, runtime, leads=True)
+    return await _lead_whole(x, flight, runtime)
+
+
+async def _lead_whole(x: Exchange, flight: Flight, runtime: Runtime) -> bool:
+    """Fetch a document and then send it, all in one task. What begins before its end is sent by another meanwhile.
+
+    A client that leaves takes its task with it only where nobody else needs the answer.
+    """
+    task = flight.task = asyncio.current_task()
+    assert task is not None
+    reader = flight.join()
+    sending: list[asyncio.Task[bool]] = []
+
+    def begun() -> None:
+        unfollow()
+        sending.append(asyncio.create_task(follow(x, flight, runtime, leads=True, reader=reader)))
+
+    def gone() -> None:
+        reader.leave()
+        flight.part(reader)
+        _on_leaving(flight, runtime)
+
+    unfollow = x.when_gone(gone)
+    flight.begun = begun
+    try:
+        await fill(x, flight, runtime, flight.name)
+        if sending:
+            return await sending[0]
+    except asyncio.CancelledError:
+        if sending and sending[0].done() and not sending[0].cancelled():
+            task.uncancel()  # whoever sends has stopped, and nobody needs the rest
+            return sending[0].result()
+        for one in sending:
+            one.cancel()
+        await asyncio.gather(*sending, return_exceptions=True)
+        if not reader.gone:
+            raise
+        task.uncancel()
+    finally:
+        unfollow()
+    if reader.gone:
+        _take_over(x, flight, leads=True)
+        raise ClientGone
+    return await follow(x, flight, runtime, leads=True, reader=reader)
+
+
+async def follow(x: Exchange, flight: Flight, runtime: Runtime, *, leads: bool, reader: Reader | None = None) -> bool:
     """Send the client what the flight brings; False where a follower must make its own call.
 
     Raise CallError where there is no answer, ClientGone where the client left.
     """
-    reader = flight.join()
+    reader = reader or flight.join()
     unfollow = x.when_gone(reader.leave)
     try:
         while not flight.committed and not flight.done:

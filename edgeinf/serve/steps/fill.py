@@ -89,7 +89,7 @@ def _land(x: Exchange, flight: Flight, leg: Leg, recording: Recording | None, ru
             pinned.remember(x, leg.target.origin, flight.entry, runtime)
         if not flight.committed:
             headers = [(n.encode("latin-1"), v.encode("latin-1", "replace")) for n, v in recording.headers]
-            flight.commit(200, headers, stream=False, content_type=recording.content_type)
+            flight.commit(200, headers, stream=False, content_type=recording.content_type, at_once=True)
             flight.add(recording.body)
     flight.recording = flight.recording and flight.failure is None
     if not flight.done:
@@ -116,7 +116,9 @@ def _fail(flight: Flight, failure: AttemptFailed, journey: Journey) -> None:
         if journey.attempts > 1 and failure.cause[0] == "5":
             # Every region was tried: a client that tries again by itself would only triple that.
             headers = [*(pair for pair in headers if pair[0] != b"x-should-retry"), (b"x-should-retry", b"false")]
-        flight.commit(int(failure.cause), headers, stream=False, content_type=content_type.decode("latin-1"))
+        flight.commit(
+            int(failure.cause), headers, stream=False, content_type=content_type.decode("latin-1"), at_once=True
+        )
         flight.add(failure.body)
         flight.finish()
     else:

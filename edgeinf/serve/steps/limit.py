@@ -111,7 +111,7 @@ def _say_once(runtime: Runtime, model: str) -> None:
 def _when_over(x: Exchange, runtime: Runtime) -> None:
     """Settle now, or when the call to the origin ends that runs on without its client."""
     flight = x.flight
-    if flight is not None and flight.task is not None and not flight.task.done():
+    if flight is not None and flight.task is not None and not flight.done and not flight.task.done():
         flight.task.add_done_callback(lambda _: _settle(x, flight, runtime))
     else:
         _settle(x, flight, runtime)

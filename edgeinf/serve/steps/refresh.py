@@ -49,7 +49,7 @@ async def serve_stale(x: Exchange, runtime: Runtime) -> None:
     flight = Flight()
     flight.unfit, flight.entry = "stale while a fresh answer is fetched", entry
     flight.region, flight.usage, flight.model = entry.region, entry.usage, entry.model
-    flight.commit(200, [], stream=entry.stream, content_type=entry.content_type)
+    flight.commit(200, [], stream=entry.stream, content_type=entry.content_type, at_once=True)
     flight.add(entry.body)
     flight.finish()
     await follow(x, flight, runtime, leads=True)
