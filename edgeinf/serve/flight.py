@@ -128,13 +128,17 @@ class Flight:
 
     def finish(self) -> None:
         """Say that the answer is whole, or that its end as the origin sent it has come."""
-        self.done = True
-        self._wake()
+        self._end()
 
     def fail(self, failure: CallError) -> None:
         """Say that the answer will not come, or broke off."""
         self.failure = failure
+        self._end()
+
+    def _end(self) -> None:
         self.done = True
+        # What refers back to the flight goes, so that it is let go with its last reader, not by the collector.
+        self.task = self.unfollowable = self.begun = None
         self._wake()
 
     async def room(self) -> None:

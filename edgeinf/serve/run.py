@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import signal
 import socket
@@ -164,6 +165,7 @@ def serve_forever(
 
     ``load`` reads the config anew: on SIGHUP, and when one of the files in ``watch`` changes.
     """
+    _spare_collector()
     if workers > 1:
         from edgeinf.serve.supervise import supervise
 
@@ -203,6 +205,12 @@ def serve_forever(
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
         runner.run(main())
     return code
+
+
+def _spare_collector() -> None:
+    """Let the collector run seldom: requests leave no cycles behind, and it walks over all that is cached."""
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 def _reloading(runtime: Runtime, load: Load, watch: Sequence[Path]) -> list[asyncio.Task[None]]:

@@ -30,6 +30,14 @@ class Turn(RequestResponseCycle):
     _gone: Callable[[], None] | None = None
     _head = b""
 
+    async def run_asgi(self, app: Any) -> None:
+        """Have the application answer. Afterwards nothing here refers to itself, so that no collector is needed."""
+        try:
+            await super().run_asgi(app)
+        finally:
+            self.asked = None
+            self.scope.pop("extensions", None)
+
     async def send(self, message: Any) -> None:
         """Take the next message of the answer, waiting while the client does not read."""
         if self.flow.write_paused and not self.disconnected:

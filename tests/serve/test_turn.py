@@ -193,7 +193,7 @@ async def test_the_application_sees_what_was_asked() -> None:
     seen: list[Any] = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
-        seen.append(scope)
+        seen.append({**scope})
         await send(start(200, (b"content-length", b"0")))
         await send(body())
 

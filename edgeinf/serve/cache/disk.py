@@ -12,6 +12,7 @@ import math
 import os
 import shutil
 import sqlite3
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -23,6 +24,11 @@ from edgeinf.serve.cache.presence import Presence
 __all__ = ["DiskTier"]
 
 T = TypeVar("T")
+
+# Larger values are files of their own.
+_IN_FILES = 64 * 1024
+# diskcache's table, version 5.
+_COLUMNS = "key, raw, store_time, expire_time, access_time, access_count, tag, size, mode, filename, value"
 
 
 def _open(path: Path, max_size: int) -> Any:
@@ -50,9 +56,36 @@ def _open(path: Path, max_size: int) -> Any:
                 raise TierFailed("the disk cache holds a value that edgeinf did not write")
             return super().fetch(mode, filename, value, read)
 
+    class BatchCache(diskcache.Cache):  # type: ignore[misc]
+        """Sets many at a time. Each statement hands the interpreter over and back, which its other threads feel."""
+
+        def set_many(self, items: Sequence[tuple[bytes, bytes, float | None]]) -> None:
+            inline = [item for item in items if len(item[1]) < _IN_FILES]
+            with self.transact(retry=True):
+                for find, raw, keep_s in items:
+                    if len(raw) >= _IN_FILES:
+                        self.set(find, raw, expire=keep_s)
+                replaced = self._set_inline(inline) if inline else []
+            for (name,) in replaced:
+                self._disk.remove(name)
+
+        def _set_inline(self, items: Sequence[tuple[bytes, bytes, float | None]]) -> list[tuple[str]]:
+            """Do as ``set`` does for values that stand in the table; return the files of what they replace."""
+            now = time.time()
+            finds = [find for find, _, _ in items]
+            held = f"key IN ({','.join('?' * len(finds))}) AND raw = 1"
+            replaced = self._sql(f"SELECT filename FROM Cache WHERE {held} AND filename IS NOT NULL", finds).fetchall()
+            self._sql(f"DELETE FROM Cache WHERE {held}", finds)
+            rows = ",".join(["(?, 1, ?, ?, ?, 0, NULL, 0, ?, NULL, ?)"] * len(items))
+            values: list[Any] = []
+            for find, raw, keep_s in items:
+                values += (find, now, None if keep_s is None else now + keep_s, now, MODE_RAW, raw)
+            self._sql(f"INSERT INTO Cache ({_COLUMNS}) VALUES {rows}", values)
+            return list(replaced)
+
     path.mkdir(parents=True, exist_ok=True, mode=0o700)
     os.chmod(path, 0o700)
-    return diskcache.Cache(
+    return BatchCache(
         str(path),
         disk=BytesDisk,
         size_limit=max_size,
@@ -62,7 +95,7 @@ def _open(path: Path, max_size: int) -> Any:
         sqlite_synchronous=0,
         sqlite_mmap_size=0,  # the system caches the file anyway; mapped, it would count as this process's memory
         sqlite_cache_size=1024,  # pages of 4 KiB
-        disk_min_file_size=64 * 1024,
+        disk_min_file_size=_IN_FILES,
         tag_index=False,
         statistics=False,
     )
@@ -93,10 +126,7 @@ class DiskTier:
 
     async def put(self, items: Sequence[tuple[bytes, bytes, float]]) -> None:
         def write(cache: Any) -> None:
-            # One transaction for all: a commit each would cost more than the writing.
-            with cache.transact(retry=True):
-                for find, raw, keep_s in items:
-                    cache.set(find, raw, expire=None if math.isinf(keep_s) else keep_s)
+            cache.set_many([(find, raw, None if math.isinf(keep_s) else keep_s) for find, raw, keep_s in items])
             cache.cull(retry=True)
             if self._presence is not None:
                 self._presence.add(find for find, _, _ in items)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
 import os
 import pickle
 import sqlite3
@@ -45,6 +47,48 @@ async def test_delete_and_clear_forget(disk: DiskTier) -> None:
     assert await disk.get(A) is None
     assert await disk.clear() == 1
     assert await disk.get(B) is None
+
+
+@pytest.mark.parametrize("sizes", list(itertools.permutations([10, 70_000, 200_000], 2)), ids=str)
+async def test_what_is_put_again_replaces_what_was_there_and_its_file(
+    disk: DiskTier, tmp_path: Path, sizes: tuple[int, int]
+) -> None:
+    for size in sizes:
+        await disk.put([(A, b"x" * size, 60.0), (B, b"y", 60.0)])
+    assert await disk.get(A) == b"x" * sizes[1]
+    stats = await disk.stats()
+    assert stats.entries == 2
+    files = [path for path in (tmp_path / "cache").rglob("*.val") if path.is_file()]
+    assert [path.stat().st_size for path in files] == [size for size in sizes[1:] if size >= 64 * 1024]
+
+
+async def test_a_batch_is_as_large_as_it_is(disk: DiskTier) -> None:
+    finds = [key(f"{number}").find for number in range(500)]
+    await disk.put([(find, find * 9, 60.0) for find in finds])
+    assert [await disk.get(find) for find in finds] == [find * 9 for find in finds]
+    assert (await disk.stats()).entries == 500
+
+
+async def test_it_stays_within_its_size_and_keeps_what_came_last(tmp_path: Path) -> None:
+    tier = DiskTier(tmp_path, max_size=2 * 2**20)
+    finds = [key(f"{number}").find for number in range(2000)]
+    for start in range(0, 2000, 50):
+        await tier.put([(find, b"x" * 3000, 600.0) for find in finds[start : start + 50]])
+    stats = await tier.stats()
+    assert stats.size_bytes <= 2 * 2**20
+    assert stats.entries > 300
+    assert await tier.get(finds[-1]) == b"x" * 3000
+    assert await tier.get(finds[0]) is None
+    await tier.aclose()
+
+
+async def test_what_has_expired_makes_room(tmp_path: Path) -> None:
+    tier = DiskTier(tmp_path, max_size=2**20)
+    await tier.put([(A, b"one", 0.01)])
+    await asyncio.sleep(0.05)
+    await tier.put([(B, b"two", 60.0)])
+    assert (await tier.stats()).entries == 1
+    await tier.aclose()
 
 
 async def test_it_survives_a_restart(tmp_path: Path) -> None:
