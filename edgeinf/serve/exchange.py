@@ -258,9 +258,9 @@ class Exchange:
 
     def when_gone(self, told: Callable[[], None]) -> Callable[[], object]:
         """Have ``told`` called when the client has closed its connection; return what ends that."""
-        loop, turn = asyncio.get_running_loop(), self.turn
+        turn = self.turn
         if turn is None:
-            watch = loop.create_task(self.gone())
+            watch = asyncio.get_running_loop().create_task(self.gone())
             watch.add_done_callback(lambda _: told())
             return watch.cancel
         turn.follow(told)

@@ -8,6 +8,7 @@ have to wait for a call that explores.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import deque
 
@@ -32,7 +33,7 @@ class Latency:
         self.ewma_s: float | None = None
         self.at = -math.inf
         self._recent: deque[float] = deque(maxlen=_RECENT)
-        self._median_s = 0.0
+        self._median_s: float | None = None  # of the latest, once somebody asks
         self._waiting: dict[object, float] = {}
 
     def observe(self, seconds: float, now: float) -> None:
@@ -47,8 +48,7 @@ class Latency:
             weight = max(_MIN_WEIGHT, 1.0 - math.exp(-(now - self.at) / _TAU_S))
             self.ewma_s += weight * (seconds - self.ewma_s)
         self.at = now
-        latest = sorted(list(self._recent)[-_LATEST:])
-        self._median_s = latest[len(latest) // 2]
+        self._median_s = None
 
     def set_out(self, call: object, now: float) -> None:
         """Take note that a call waits for its first token."""
@@ -62,13 +62,19 @@ class Latency:
         """Return what a call sent now may expect; None where nothing is known."""
         if self.ewma_s is None:
             return None
-        expected_s = self.ewma_s
-        if expected_s > self._median_s:
-            expected_s = self._median_s + (expected_s - self._median_s) * math.exp(-max(0.0, now - self.at) / _TAU_S)
+        expected_s, median_s = self.ewma_s, self._median()
+        if expected_s > median_s:
+            expected_s = median_s + (expected_s - median_s) * math.exp(-max(0.0, now - self.at) / _TAU_S)
         if self._waiting:
             oldest = next(iter(self._waiting.values()))
             expected_s = max(expected_s, now - oldest)
         return expected_s
+
+    def _median(self) -> float:
+        if self._median_s is None:
+            latest = sorted(itertools.islice(reversed(self._recent), _LATEST))
+            self._median_s = latest[len(latest) // 2]
+        return self._median_s
 
     def quantile_s(self, q: float, *, at_least: int = 20) -> float | None:
         """Return a quantile of the latest measurements, None while there are too few."""

@@ -20,10 +20,13 @@ class Patience:
 
     __slots__ = ("_armed", "_armed_for", "_cancelling", "_loop", "_spent", "_task", "_until")
 
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+
     def __enter__(self) -> Patience:
-        task = asyncio.current_task()
+        task = asyncio.current_task(self._loop)
         assert task is not None
-        self._loop, self._task, self._cancelling = asyncio.get_running_loop(), task, task.cancelling()
+        self._task, self._cancelling = task, task.cancelling()
         self._armed: asyncio.TimerHandle | None = None
         self._armed_for = self._until = 0.0
         self._spent = False

@@ -67,12 +67,13 @@ async def relay(client: Client, attempt: Attempt, flight: Flight) -> Recording |
     """
     origin, timeouts = attempt.origin, attempt.origin.timeouts
     started = time.perf_counter()
-    begun = asyncio.get_running_loop().time()
+    loop = asyncio.get_running_loop()
+    begun = loop.time()
     deadline = begun + timeouts.total
     # A whole answer may be silent until its last token; only a stream says early that it is alive.
     head_s = min(timeouts.total, timeouts.ttft) if attempt.call.stream else timeouts.total
     response: Response | None = None
-    with Patience() as patience:
+    with Patience(loop) as patience:
         patience.until(begun + head_s)
         try:
             try:

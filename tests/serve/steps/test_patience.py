@@ -16,7 +16,7 @@ def _in(seconds: float) -> float:
 
 
 async def test_a_wait_beyond_the_bound_is_ended() -> None:
-    with Patience() as patience:
+    with Patience(asyncio.get_running_loop()) as patience:
         patience.until(_in(0.02))
         try:
             await asyncio.sleep(LONG)
@@ -31,14 +31,14 @@ async def test_a_wait_beyond_the_bound_is_ended() -> None:
 
 
 async def test_a_bound_that_moves_away_ends_nothing() -> None:
-    with Patience() as patience:
+    with Patience(asyncio.get_running_loop()) as patience:
         for _ in range(8):
             patience.until(_in(0.5))
             await asyncio.sleep(0.1)
 
 
 async def test_a_bound_that_comes_nearer_holds() -> None:
-    with Patience() as patience:
+    with Patience(asyncio.get_running_loop()) as patience:
         patience.until(_in(LONG))
         patience.until(_in(0.02))
         with pytest.raises(asyncio.CancelledError):
@@ -48,7 +48,7 @@ async def test_a_bound_that_comes_nearer_holds() -> None:
 
 async def test_the_bound_that_was_moved_is_the_one_that_holds() -> None:
     began = _in(0.0)
-    with Patience() as patience:
+    with Patience(asyncio.get_running_loop()) as patience:
         patience.until(_in(0.05))
         patience.until(_in(0.2))
         with pytest.raises(asyncio.CancelledError):
@@ -58,7 +58,7 @@ async def test_the_bound_that_was_moved_is_the_one_that_holds() -> None:
 
 
 async def test_a_bound_can_be_set_again_after_one_was_reached() -> None:
-    with Patience() as patience:
+    with Patience(asyncio.get_running_loop()) as patience:
         for _ in range(2):
             patience.until(_in(0.02))
             with pytest.raises(asyncio.CancelledError):
@@ -70,7 +70,7 @@ async def test_a_cancellation_from_elsewhere_is_not_the_bounds() -> None:
     said: list[bool] = []
 
     async def waits() -> None:
-        with Patience() as patience:
+        with Patience(asyncio.get_running_loop()) as patience:
             patience.until(_in(LONG))
             try:
                 await asyncio.sleep(LONG)
@@ -90,7 +90,7 @@ async def test_a_cancellation_at_the_same_moment_wins() -> None:
     said: list[bool] = []
 
     async def waits() -> None:
-        with Patience() as patience:
+        with Patience(asyncio.get_running_loop()) as patience:
             patience.until(_in(-1.0))
             try:
                 await asyncio.sleep(LONG)
@@ -107,6 +107,6 @@ async def test_a_cancellation_at_the_same_moment_wins() -> None:
 
 
 async def test_what_was_left_cancels_nothing_later() -> None:
-    with Patience() as patience:
+    with Patience(asyncio.get_running_loop()) as patience:
         patience.until(_in(0.02))
     await asyncio.sleep(0.1)
