@@ -211,7 +211,7 @@ class Exchange:
             return headers
         told = report.headers(self.told)
         own = {name for name, _ in told}
-        return [*(pair for pair in headers if pair[0] not in own), *told]
+        return [pair for pair in headers if pair[0] not in own] + told
 
     async def write(self, body: bytes, *, more: bool) -> None:
         """Send a part of the answer, waiting while the client does not read."""

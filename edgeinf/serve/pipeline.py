@@ -142,9 +142,9 @@ def remember(x: Exchange, runtime: Runtime, refused: CallError | None = None) ->
     if x.call is None or x.dialect is None:
         return
     x.names = tuple(event_key(form, runtime.secret) for form in x.forms)
-    x.variant = variant_of(x.dialect, x.call)
     if x.memo_name is None:
         return
+    x.variant = variant_of(x.dialect, x.call)
     known = Remembered(
         x.call,
         x.controls,

@@ -13,7 +13,7 @@ from edgeinf.serve.cache.entry import Entry
 from edgeinf.serve.cache.tiers import Found
 from edgeinf.serve.exchange import Exchange
 from edgeinf.serve.flight import Flight
-from edgeinf.serve.rendering import StreamRenderer, events_for, whole_for
+from edgeinf.serve.rendering import StreamRenderer, events_for, variant_of, whole_for
 from edgeinf.serve.responses import error_answer, hit_headers
 from edgeinf.serve.runtime import Runtime
 from edgeinf.serve.steps.failing import AttemptFailed
@@ -96,6 +96,8 @@ def hit_head(x: Exchange, entry: Entry, now: float) -> Headers:
 
 def shown_as(x: Exchange, runtime: Runtime) -> Hashable:
     """Return the name of the rendering that this asker is given."""
+    if not x.variant and x.dialect is not None and x.call is not None:
+        x.variant = variant_of(x.dialect, x.call)
     return runtime.generation.number, x.call_streams, x.variant
 
 

@@ -20,6 +20,7 @@ __all__ = ["EXTENSION", "Turn"]
 # Under this name among a scope's extensions the application finds the turn itself.
 EXTENSION = "edgeinf.turn"
 
+_FRAMING = frozenset({b"content-length", b"transfer-encoding", b"connection"})
 _TOKEN = frozenset(b"!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
 
@@ -97,15 +98,16 @@ class Turn(RequestResponseCycle):
         bodiless = self.scope["method"] == "HEAD" or status in (204, 304)
         closes = False
         for name, value in headers:
-            if name == b"content-length":
+            if name not in _FRAMING:
+                if not _is_token(name):
+                    raise RuntimeError("a header's name is no token")
+            elif name == b"content-length":
                 self.expected_content_length = 0 if bodiless else int(value)
                 self.chunked_encoding = False
-            elif name == b"transfer-encoding" and value.lower() == b"chunked":
-                self.chunked_encoding = True
-            elif name == b"connection" and b"close" in value.lower():
+            elif name == b"transfer-encoding":
+                self.chunked_encoding = value.lower() == b"chunked" or self.chunked_encoding
+            elif b"close" in value.lower():
                 closes = True
-            if not _is_token(name):
-                raise RuntimeError("a header's name is no token")
         lines = http1.lines(headers)
         if lines.count(b"\n") != len(headers) or lines.count(b"\r") != len(headers) or b"\0" in lines:
             raise RuntimeError("a header's value holds the end of a line")
