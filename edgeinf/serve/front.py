@@ -37,6 +37,7 @@ class Front(HttpToolsProtocol):
         self._head_bytes = 0
         self._late: asyncio.TimerHandle | None = None
         self._rested_at: float | None = None  # since when nothing is asked, if so
+        self._running: Turn | None = None  # the latest whose answer was begun; later ones wait for it
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -47,8 +48,11 @@ class Front(HttpToolsProtocol):
         super().connection_lost(exc)
         if self.timeout_keep_alive_task is not None:
             self.timeout_keep_alive_task.cancel()
-        if isinstance(self.cycle, Turn):
-            self.cycle.left()
+        if self._running is not None:
+            if not self._running.response_complete:
+                self._running.disconnected = True
+                self._running.message_event.set()
+            self._running.left()
 
     def data_received(self, data: bytes) -> None:
         if self._in_head:
@@ -124,6 +128,7 @@ class Front(HttpToolsProtocol):
 
     def start(self, cycle: Any, app: Any) -> None:
         """Let the application answer."""
+        self._running = cycle
         task = self.loop.create_task(cycle.run_asgi(app))
         task.add_done_callback(self.tasks.discard)
         self.tasks.add(task)

@@ -88,6 +88,8 @@ class Repeats:
             return None
         told: Headers = []
         if known.limiter is not None:
+            if known.limiter is not runtime.limiter:
+                return None  # limits are counted elsewhere by now
             taken = known.limiter.take_now(known.charges)
             if taken.refused is not None:
                 return None  # nothing was taken; the whole way says no in full

@@ -231,6 +231,22 @@ async def test_whoever_follows_the_client_hears_once_that_it_is_gone(when: str) 
     assert told == ["gone"]
 
 
+async def test_a_client_that_leaves_is_noticed_though_it_has_asked_for_more_already() -> None:
+    """With a second request in the line, the first still hears that nobody waits for it."""
+    gone = asyncio.Event()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        scope["extensions"][EXTENSION].follow(gone.set)
+        await gone.wait()
+
+    async with serving(app) as port, asyncio.timeout(20):
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET /a HTTP/1.1\r\nhost: h\r\n\r\nGET /b HTTP/1.1\r\nhost: h\r\n\r\n")
+        await asyncio.sleep(0.1)
+        writer.close()
+        await gone.wait()
+
+
 async def test_whoever_follows_no_more_hears_nothing() -> None:
     told: list[str] = []
 

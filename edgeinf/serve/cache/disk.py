@@ -27,6 +27,8 @@ T = TypeVar("T")
 
 # Larger values are files of their own.
 _IN_FILES = 64 * 1024
+# Rows per statement; some builds of SQLite take 999 values.
+_ROWS = 128
 # diskcache's table, version 5.
 _COLUMNS = "key, raw, store_time, expire_time, access_time, access_count, tag, size, mode, filename, value"
 
@@ -65,11 +67,12 @@ def _open(path: Path, max_size: int) -> Any:
                 for find, raw, keep_s in items:
                     if len(raw) >= _IN_FILES:
                         self.set(find, raw, expire=keep_s)
-                replaced = self._set_inline(inline) if inline else []
-            for (name,) in replaced:
+                rows = [inline[start : start + _ROWS] for start in range(0, len(inline), _ROWS)]
+                replaced = [name for some in rows for name in self._set_inline(some)]
+            for name in replaced:
                 self._disk.remove(name)
 
-        def _set_inline(self, items: Sequence[tuple[bytes, bytes, float | None]]) -> list[tuple[str]]:
+        def _set_inline(self, items: Sequence[tuple[bytes, bytes, float | None]]) -> list[str]:
             """Do as ``set`` does for values that stand in the table; return the files of what they replace."""
             now = time.time()
             finds = [find for find, _, _ in items]
@@ -81,7 +84,7 @@ def _open(path: Path, max_size: int) -> Any:
             for find, raw, keep_s in items:
                 values += (find, now, None if keep_s is None else now + keep_s, now, MODE_RAW, raw)
             self._sql(f"INSERT INTO Cache ({_COLUMNS}) VALUES {rows}", values)
-            return list(replaced)
+            return [name for (name,) in replaced]
 
     path.mkdir(parents=True, exist_ok=True, mode=0o700)
     os.chmod(path, 0o700)
