@@ -104,6 +104,7 @@ class Flight:
         self.first_token_at: float | None = None
         self.region: str | None = None
         self.model: str | None = None
+        self.fallback: str | None = None  # the fallback model that answered, as the config names it
         self.usage = Usage()
         self.attempts = 0
         self.origin_ms = 0.0

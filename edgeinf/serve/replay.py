@@ -86,7 +86,7 @@ async def _send(x: Exchange, found: Found, runtime: Runtime) -> None:
 def hit_head(x: Exchange, entry: Entry, now: float) -> Headers:
     """Return the headers of a hit, and take over from the entry what the event says of it."""
     x.entry_age_s = max(0.0, now - entry.stored_at)
-    x.region, x.usage, x.saved_ms = entry.region, entry.usage, entry.total_ms
+    x.region, x.usage, x.saved_ms, x.answered_by = entry.region, entry.usage, entry.total_ms, entry.model
     own = [*_kept(entry), *hit_headers(x, entry.stored_at + entry.ttl_s - now)]
     if x.call_streams:
         return [*SSE_HEADERS, *own]

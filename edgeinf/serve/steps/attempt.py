@@ -37,6 +37,7 @@ class Try(msgspec.Struct, kw_only=True):
         if self.winner is not None:
             return self.winner is leg
         self.winner = leg
+        self.flight.fallback = leg.target.model if leg.target.fallback else None
         for task, other in self.running.items():
             if other is not leg:
                 task.cancel()

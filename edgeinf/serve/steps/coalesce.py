@@ -144,7 +144,7 @@ async def follow(x: Exchange, flight: Flight, runtime: Runtime, *, leads: bool, 
 
 def _take_over(x: Exchange, flight: Flight, *, leads: bool) -> None:
     x.region, x.usage, x.attempts = flight.region, flight.usage, flight.attempts if leads else 0
-    x.origin_ms = flight.origin_ms
+    x.origin_ms, x.answered_by = flight.origin_ms, flight.model
     # A follower may have come after the first token: then it had it at once.
     x.ttft_at = None if flight.first_token_at is None else max(flight.first_token_at, x.started)
     x.stored = flight.stored

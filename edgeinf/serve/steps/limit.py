@@ -21,6 +21,7 @@ from edgeinf.serve.limits.estimate import input_bound
 from edgeinf.serve.limits.local import LocalLimiter
 from edgeinf.serve.limits.terms import Bounds, Term, caller_name, subject
 from edgeinf.serve.runtime import Runtime
+from edgeinf.serve.steps.price import billed
 
 __all__ = ["limit_call", "limit_fetch"]
 
@@ -135,8 +136,7 @@ def _actual(x: Exchange, charge: Charge, term: Term, usage: Usage, runtime: Runt
         return 0.0
     if charge.kind == "tokens":
         return _total(usage)
-    models = (x.call.model if x.call is not None else None, x.answered_by)
-    return runtime.generation.prices.usd(models, usage, runtime.clock.now()) or 0.0
+    return runtime.generation.prices.usd(billed(x), usage, runtime.clock.now()) or 0.0
 
 
 def _known_usage(x: Exchange, flight: Flight) -> Usage:

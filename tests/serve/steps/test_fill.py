@@ -12,9 +12,10 @@ import openai
 import pytest
 
 from edgeinf.core.clock import FakeClock
-from edgeinf.core.config.schema import Cache, Failover, Health, Memory, Model, Routing, Timeouts
+from edgeinf.core.config.schema import Cache, Failover, Health, Memory, Model, Price, Routing, Timeouts
 from edgeinf.core.redact import MASK
 from edgeinf.mock import MockOrigin
+from edgeinf.serve.observe.observer import Gauges
 from tests.serve.proxying import ask_chat, chat, data, messages, proxying, region, text_of
 
 Make = Callable[..., Awaitable[MockOrigin]]
@@ -238,6 +239,18 @@ async def test_the_fallback_model_answers_and_is_never_stored_under_the_first_mo
     assert [r.headers["x-edgeinf-cache"] for r in (first, second, own, again)] == ["miss", "miss", "miss", "hit"]
     assert "fallback model" in first.headers["cache-status"]
     assert [call.json["model"] for call in a.calls] == ["big", "small", "big", "small", "small"]
+
+
+@pytest.mark.parametrize("stream", [True, False], ids=["stream", "whole"])
+async def test_what_a_fallback_model_answers_costs_what_that_model_costs(make_origin: Make, stream: bool) -> None:
+    a = await make_origin({"rules": [{"when": {"model": "big"}, "fault": "503"}]})
+    models = (Model(name="bot", upstream="big", fallback=("small-bot",)), Model(name="small-bot", upstream="small"))
+    prices = {"bot": Price(input=1000.0, output=1000.0), "small-bot": Price(input=1.0, output=1.0)}
+    async with proxying(region(a, "a"), models=models, prices=prices, cache=MEMORY) as proxy:
+        await ask_chat(proxy, model="bot", stream=stream)
+        row = proxy.runtime.observer.snapshot(Gauges()).rows[-1].event
+    assert row.usd is not None
+    assert row.usd == pytest.approx(((row.input_tokens or 0) + (row.output_tokens or 0)) / 1e6)
 
 
 async def test_a_region_that_asked_to_be_left_alone_is_and_the_client_learns_for_how_long(origin: MockOrigin) -> None:
