@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from edgeinf.analyze import scan
+from edgeinf.analyze import heap, scan
 from edgeinf.analyze.columns import ANSWERED, ELIGIBLE, SAMPLED
 from edgeinf.analyze.curves import Curves, level_curves, warmup
 from edgeinf.analyze.gateway_hits import GatewayHits, gateway_hits
@@ -91,6 +91,7 @@ def analyze(
     Raise UsageError where there is nothing to work on.
     """
     started = clock()
+    heap.map_large_blocks()
     say = progress or (lambda what, done, total: None)
     with ExitStack() as stack:
         sources = open_sources(options.files, stack, progress=lambda done: say("unpacking", done, 0))
@@ -125,6 +126,7 @@ def study(
     say("why equal questions miss", 0, 0)
     misses = None if comparing is None else comparing.misses()
     crew.dismiss()
+    heap.give_back()
     say("curves", 0, 0)
     curves = _curves(log, levels, options)
     say("the provider's prefix cache", 0, 0)
@@ -226,6 +228,7 @@ def _read(crew: scan.Crew, options: Options, say: Report) -> Log:
     log = gather(plan, scan.batches(crew, lambda done: say("reading", done, plan.sources.size)))
     if log.rows:
         settle(log, options, crew)
+        heap.give_back()
         return log
     seen = ", ".join(f"{count} {reason}" for reason, count in log.skipped.most_common(3))
     raise UsageError(

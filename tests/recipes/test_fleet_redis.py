@@ -55,7 +55,8 @@ def test_what_one_node_has_answered_the_other_has(tmp_path: Path, redis_url: str
             home.mkdir()
         with served("fleet-redis", homes[0], **env) as one, served("fleet-redis", homes[1], **env) as two:
             assert _ask(one, "hello").headers["x-edgeinf-cache"] == "miss"
-            assert _ask(two, "hello").headers["x-edgeinf-cache"] == "hit"
+            # What is on its way to Redis is waited for rather than asked for again.
+            assert _ask(two, "hello").headers["x-edgeinf-cache"] in ("hit", "collapsed")
             statuses = [_ask(url, f"question {n}").status_code for n, url in enumerate((one, two, one, two))]
             assert statuses == [200, 200, 429, 429]
 
