@@ -7,18 +7,7 @@ import contextlib
 import ctypes
 import sys
 
-__all__ = ["give_back", "map_large_blocks"]
-
-# malloc.h of glibc: blocks of at least this size are mapped each on its own, and the bound does not grow.
-_M_MMAP_THRESHOLD = -3
-_LARGE = 256 * 1024
-
-
-def map_large_blocks() -> bool:
-    """Have large blocks go back to the system as soon as they are free; return whether that can be had here."""
-    with contextlib.suppress(OSError, AttributeError):
-        return bool(_libc().mallopt(_M_MMAP_THRESHOLD, _LARGE))
-    return False
+__all__ = ["give_back"]
 
 
 def give_back() -> None:

@@ -77,9 +77,11 @@ def run_level(log: Log, level: str, scope: Scoped, options: Options) -> LevelRun
     life: Any = options.policy.ttl_s
     if options.policy.ttl_jitter and not _from_events(log):
         life = _lifetimes(ids, unique, hashes[chosen], options)
+    parts = len(hashes)
+    del hashes  # as large as half the columns
     ids_of_parts = ids
     if not isinstance(chosen, slice):
-        ids_of_parts = np.full(len(hashes), NO_ID, np.uint32)
+        ids_of_parts = np.full(parts, NO_ID, np.uint32)
         ids_of_parts[chosen] = ids
     if row_of_part is not None and rows is not None:
         # Equal parts of one request are one look-up: none can find what another is about to store.

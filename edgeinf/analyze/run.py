@@ -91,7 +91,6 @@ def analyze(
     Raise UsageError where there is nothing to work on.
     """
     started = clock()
-    heap.map_large_blocks()
     say = progress or (lambda what, done, total: None)
     with ExitStack() as stack:
         sources = open_sources(options.files, stack, progress=lambda done: say("unpacking", done, 0))
@@ -177,6 +176,7 @@ def _levels(
             comparing = compare_misses(log, run, name, scope, crew)
             repeated, best = repeats(log, _shared(log, options, scope, run)), top(log, run)
         del log.keys[name]
+        heap.give_back()
     return levels, repeated, best, comparing
 
 
