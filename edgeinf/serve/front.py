@@ -6,6 +6,7 @@ A client that sends its head a byte at a time would hold a connection for ever, 
 from __future__ import annotations
 
 import asyncio
+import select
 import ssl
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -30,6 +31,7 @@ class Front(HttpToolsProtocol):
     """A connection whose request heads are bounded in time and size."""
 
     header_timeout_s: float
+    linger_s: float
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -38,13 +40,18 @@ class Front(HttpToolsProtocol):
         self._late: asyncio.TimerHandle | None = None
         self._rested_at: float | None = None  # since when nothing is asked, if so
         self._running: Turn | None = None  # the latest whose answer was begun; later ones wait for it
+        self._leaving = False  # the server ends, and this connection with it
+        self._last: asyncio.TimerHandle | None = None  # until when it waits for a last request
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        self._rested_at = self.loop.time()
         self._await_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._rest()
+        if self._last is not None:
+            self._last.cancel()
         super().connection_lost(exc)
         if self.timeout_keep_alive_task is not None:
             self.timeout_keep_alive_task.cancel()
@@ -140,6 +147,41 @@ class Front(HttpToolsProtocol):
             self.timeout_keep_alive_task = self.loop.call_later(
                 self.timeout_keep_alive, self.timeout_keep_alive_handler
             )
+        if self._leaving:
+            self._leave()
+
+    def forewarn(self) -> None:
+        """Say in the answer under way, if its head is not out yet, that it is the connection's last."""
+        if self.cycle is not None and not self.cycle.response_started:
+            self.cycle.keep_alive = False
+
+    def shutdown(self) -> None:
+        """End the connection after what is under way.
+
+        A client that was not told so may be asking at this very moment, so that a connection is closed only when
+        nothing was asked on it for ``linger_s``. From here on each answer says that it is the last.
+        """
+        self.forewarn()
+        self._leave()
+
+    def _leave(self) -> None:
+        self._leaving = True
+        if self._last is not None:
+            self._last.cancel()
+            self._last = None
+        if self._rested_at is None or self.transport.is_closing():
+            return  # what is asked is answered first
+        left_s = self._rested_at + self.linger_s - self.loop.time()
+        if left_s <= _TICK_S and not self._unread():
+            self.transport.close()
+        else:
+            self._last = self.loop.call_later(max(left_s, _TICK_S), self._leave)
+
+    def _unread(self) -> bool:
+        """Return whether a request may lie in the system's buffer."""
+        poll = select.poll()
+        poll.register(self.transport.get_extra_info("socket").fileno(), select.POLLIN)
+        return bool(poll.poll(0))
 
     def timeout_keep_alive_handler(self) -> None:
         self.timeout_keep_alive_task = None

@@ -24,9 +24,10 @@ _GATHERED = 256 * 1024
 _DAWDLE_S = 1.0
 
 
-def protocol_class(shortcut: Shortcut, header_timeout_s: float) -> type[asyncio.Protocol]:
+def protocol_class(shortcut: Shortcut, header_timeout_s: float, linger_s: float) -> type[asyncio.Protocol]:
     """Return the protocol of one process's connections."""
-    return type("Connection", (_Gathering,), {"shortcut": shortcut, "header_timeout_s": header_timeout_s})
+    bounds = {"header_timeout_s": header_timeout_s, "linger_s": linger_s}
+    return type("Connection", (_Gathering,), {"shortcut": shortcut, **bounds})
 
 
 class _Gathering(Front):
@@ -35,7 +36,6 @@ class _Gathering(Front):
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self._gathered: list[bytes] | None = None
-        self._leaving = False
         self._dawdling: asyncio.TimerHandle | None = None
         self._between = True  # no part of a request has come
         self._piece: bytes | None = None  # what came last, if it began with a request
@@ -83,7 +83,7 @@ class _Gathering(Front):
         if pieces is not None:
             body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
             whole = self._piece if _alone(body, self._piece) else None
-            answer = None if self._leaving else self._short(body, whole)
+            answer = self._short(body, whole)
             if isinstance(answer, bytes):
                 self._drop()
                 self.transport.write(answer)
@@ -98,12 +98,6 @@ class _Gathering(Front):
         except Exception:
             _log.exception("a bug on the short way")
             return None  # the whole way answers, and says what there is to say
-
-    def shutdown(self) -> None:
-        if self._gathered is None:
-            super().shutdown()
-        else:
-            self._leaving = True  # its request is on the way: it is answered, and the connection closed after it
 
     def _free(self) -> bool:
         """Return whether an answer may go out at once."""
@@ -120,8 +114,6 @@ class _Gathering(Front):
         pieces = self._gathered or []
         self._drop()
         self.begin(asked)
-        if self._leaving:
-            self.cycle.keep_alive = False
         if pieces:
             super().on_body(b"".join(pieces))
 

@@ -18,7 +18,7 @@ from edgeinf.core.errors import UsageError
 from edgeinf.serve import systemd
 from edgeinf.serve.app import App
 from edgeinf.serve.context.tending import tend_documents
-from edgeinf.serve.front import check_tls
+from edgeinf.serve.front import Front, check_tls
 from edgeinf.serve.limits.ledger import ledger_for
 from edgeinf.serve.origin.upkeep import Upkeep
 from edgeinf.serve.protocol import protocol_class
@@ -31,7 +31,8 @@ __all__ = ["bind", "loop_factory", "serve", "serve_forever"]
 _log = logging.getLogger("edgeinf.serve")
 
 _BACKLOG = 2048
-# How long clients that keep connections open are asked to leave by themselves, before those that are idle are closed.
+# How long clients that keep connections open are asked to leave by themselves before the socket is closed, and a
+# connection is kept after its last request.
 _LINGER_S = 1.0
 
 
@@ -74,11 +75,18 @@ class _Server(uvicorn.Server):
         """Ask clients to leave by themselves for a while, then stop listening and finish what is under way."""
         self.config.encoded_headers = [*self.config.encoded_headers, (b"connection", b"close")]
         self.server_state.default_headers = [*self.server_state.default_headers, (b"connection", b"close")]
+        for connection in self.server_state.connections:
+            if isinstance(connection, Front):
+                connection.forewarn()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(linger_s):
                 while self.server_state.connections:  # noqa: ASYNC110 - uvicorn says nothing when one leaves
                     await asyncio.sleep(0.02)
         self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await asyncio.sleep(0.001)  # who has connected is let in before the socket is closed
+        await super().shutdown(sockets)
 
 
 async def serve(
@@ -101,7 +109,7 @@ async def serve(
         check_tls(tls)
     settings = uvicorn.Config(
         App(runtime),
-        http=protocol_class(Shortcut(runtime), config.listen.header_timeout),
+        http=protocol_class(Shortcut(runtime), config.listen.header_timeout, linger_s),
         ssl_certfile=None if tls is None else tls.cert,
         ssl_keyfile=None if tls is None else str(tls.key),
         ws="none",

@@ -186,6 +186,7 @@ class _Parent:
         left = list(self._workers)
         for worker in left:
             _signal(worker, signal.SIGTERM)
+        self._sock.close()  # or clients would still connect when no worker listens, and wait for nobody
         if left:
             await asyncio.wait({worker.ended for worker in left}, timeout=self._config.listen.drain + 10)
         for worker in list(self._workers):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -9,8 +10,9 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -123,6 +125,71 @@ def test_a_drain_under_load_cuts_nothing_and_ends_in_time(
         assert server.process.wait(20) == 143
         # Those that ask anew after the socket is closed are refused a connection, which is not a cut request.
         assert [w for w in wrong if "ConnectError" not in w] == []
+
+
+def _asked(tag: str, *, stream: bool) -> bytes:
+    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": tag}], "stream": stream}).encode()
+    head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: {len(body)}\r\n"
+    return f"{head}content-type: application/json\r\nauthorization: Bearer k\r\n\r\n".encode() + body
+
+
+def _read_until(connection: socket.socket, end: bytes | None) -> bytes:
+    """Return what comes up to ``end``, or up to the end of the connection."""
+    came = b""
+    while (end is None or end not in came) and (piece := connection.recv(65536)):
+        came += piece
+    return came
+
+
+@WORKERS
+def test_a_client_that_was_not_told_may_ask_once_more_after_its_answer(
+    origin_thread: ThreadedOrigin, tmp_path: Path, workers: int
+) -> None:
+    origin_thread.use({"ttft": "20ms", "answer": {"tokens": 20}, "tpot": "100ms"})
+    config = config_file(tmp_path, origin_thread.url, listen={"drain": "20s"})
+    with spawned(config, "--workers", str(workers)) as server, closing(_connected(server)) as client:
+        client.sendall(_asked("long", stream=True))
+        head = _read_until(client, b"\r\n\r\n")
+        assert b"connection: close" not in head.lower()
+        server.signal(signal.SIGTERM)
+        assert b"data: [DONE]" in head + _read_until(client, b"data: [DONE]\n\n\r\n0\r\n\r\n")
+        with pytest.raises(ConnectionRefusedError):
+            _connected(server)
+        client.sendall(_asked("one more", stream=False))
+        answer = _read_until(client, None)
+        assert answer.startswith(b"HTTP/1.1 200")
+        assert b"connection: close" in answer.lower()
+        assert server.process.wait(20) == 143
+
+
+@WORKERS
+def test_who_connects_just_before_the_socket_is_closed_is_answered(
+    origin_thread: ThreadedOrigin, tmp_path: Path, workers: int
+) -> None:
+    origin_thread.use({"ttft": "20ms", "answer": {"tokens": 2}})
+    config = config_file(tmp_path, origin_thread.url, listen={"drain": "20s"})
+    with spawned(config, "--workers", str(workers)) as server, ExitStack() as kept:
+        opened = [kept.enter_context(closing(_connected(server))) for _ in range(2)]
+        server.signal(signal.SIGTERM)
+        wait_until(lambda: not _connects(server, opened, kept))
+        latest = opened[-2]  # the very last may have come between the system and the server
+        latest.sendall(_asked("late", stream=False))
+        answer = _read_until(latest, None)
+        assert answer.startswith(b"HTTP/1.1 200")
+        assert b"connection: close" in answer.lower()
+
+
+def _connects(server: Spawned, opened: list[socket.socket], kept: ExitStack) -> bool:
+    try:
+        opened.append(kept.enter_context(closing(_connected(server))))
+    except ConnectionRefusedError:
+        return False
+    return True
+
+
+def _connected(server: Spawned) -> socket.socket:
+    parts = urlsplit(server.url)
+    return socket.create_connection((parts.hostname or "", parts.port or 0), timeout=20)
 
 
 def test_while_it_drains_it_is_not_ready(origin_thread: ThreadedOrigin, tmp_path: Path) -> None:
