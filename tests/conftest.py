@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -12,6 +13,10 @@ import pytest
 from edgeinf.core.config.schema import Cache
 from edgeinf.mock import MockOrigin, ThreadedOrigin
 from tests.serve.proxying import Proxy, proxying, region
+
+# Whoever runs the tests in the background may have an interrupt ignored, and so would every command they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _SHARED = Path(__file__).resolve().parents[2] / "shared"
 
