@@ -7,11 +7,14 @@ import contextlib
 import ctypes
 import sys
 
+from edgeinf.analyze import spill
+
 __all__ = ["give_back"]
 
 
 def give_back() -> None:
-    """Return what is free to the system, where the C library can."""
+    """Return what is free to the system, where the C library can, and what lies on disk as well."""
+    spill.rest()
     with contextlib.suppress(OSError, AttributeError):
         _libc().malloc_trim(0)
 

@@ -14,6 +14,7 @@ from edgeinf.analyze.log import Log
 from edgeinf.analyze.options import Options
 from edgeinf.analyze.scopes import Scoped
 from edgeinf.analyze.simulate import Lookups, Outcome, simulate
+from edgeinf.analyze.spill import shelved
 from edgeinf.core.eviction import LruTtl
 
 __all__ = ["NO_ID", "LevelRun", "Worth", "run_level", "worth"]
@@ -91,7 +92,11 @@ def run_level(log: Log, level: str, scope: Scoped, options: Options) -> LevelRun
     lookups = _lookups(log, ids, rows)
     outcome = simulate(lookups.grouped(), life) if options.max_entries is None else _bounded(lookups, life, options)
     hit, coalesced = _per_request(outcome, rows, log.rows)
-    return LevelRun(level, hit, coalesced, ids_of_parts, unique, ids, rows, worth(log, hit))
+    value = worth(log, hit)
+    asked = shelved(ids)
+    of_parts = asked if ids is ids_of_parts else shelved(ids_of_parts)
+    rows = None if rows is None else shelved(rows)
+    return LevelRun(level, shelved(hit), shelved(coalesced), of_parts, unique, asked, rows, value)
 
 
 def _lookups(log: Log, ids: Ids, rows: npt.NDArray[np.uint32] | None) -> Lookups:

@@ -17,7 +17,7 @@ from edgeinf.analyze.readers.base import LineReader, WholeReader
 from edgeinf.analyze.record import Record
 from edgeinf.analyze.scan import Rows, ScanPlan, reader_of, records_of_rows
 from edgeinf.analyze.source import Chunk
-from edgeinf.analyze.spill import Spill
+from edgeinf.analyze.spill import Spill, shelved
 
 __all__ = ["Log", "gather"]
 
@@ -155,8 +155,8 @@ class _Columns:
         self.rows += rows
 
     def take(self, name: str) -> Any:
-        """Return a column and let go of it; None where no chunk has it."""
-        return self._held.pop(name, None)
+        """Return a column, to be read only, and forget it; None where no chunk has it."""
+        return self._held.take(name)
 
     def names(self) -> list[str]:
         """Return the columns that are still held."""
@@ -222,10 +222,11 @@ def _name(log: Log, columns: _Columns) -> None:
     if distinct[0] != 0:  # zero stands for none, also where every request asks something
         log.question += np.uint32(1)
         distinct = np.append(np.uint64(0), distinct)
+    log.question = shelved(log.question)
     log.question_group = np.append(0, np.cumsum(np.diff(distinct >> np.uint64(32)) != 0)).astype(np.uint32)
     block = columns.take("block")
     if block is not None:
-        log.block, _ = densify(block)
+        log.block = shelved(densify(block)[0])
     for name in columns.names():
         if name.startswith("gate:"):
             log.gates[name[5:]] = columns.take(name)
@@ -248,7 +249,7 @@ def _sort(log: Log) -> None:
         np.maximum.accumulate(place, out=place)
         at = at[place]
         at[np.isnan(at)] = log.at[~missing][0]
-        log.at = at
+        log.at = shelved(at)
     if bool((np.diff(log.at) >= 0).all()):
         return
     log.was_sorted = False
@@ -263,14 +264,14 @@ def _sort(log: Log) -> None:
     for level in log.keys:
         log.keys[level] = log.keys[level][by_part]
     for name in log.gates:
-        log.gates[name] = log.gates[name][order]
+        log.gates[name] = shelved(log.gates[name][order])
     if log.block is not None and log.blocks is not None:
         rank = np.empty(log.rows, np.uint32)
         rank[order] = np.arange(log.rows, dtype=np.uint32)
-        log.block = log.block[np.argsort(np.repeat(rank, log.blocks), kind="stable")]
-        log.blocks = log.blocks[order]
+        log.block = shelved(log.block[np.argsort(np.repeat(rank, log.blocks), kind="stable")])
+        log.blocks = shelved(log.blocks[order])
     for name in ("group", "flags", "reason", "parts", "question", "user", "session", *FLOATS, *COUNTS):
         column = getattr(log, name)
         if column is not None and len(column):
-            setattr(log, name, column[order])
-    log.origin = order
+            setattr(log, name, shelved(column[order]))
+    log.origin = shelved(order)

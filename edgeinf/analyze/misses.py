@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 
 from edgeinf.analyze.causes import Cause, advice
-from edgeinf.analyze.dense import mixed
+from edgeinf.analyze.dense import mixed, order_of
 from edgeinf.analyze.diff import Difference
 from edgeinf.analyze.levels import NO_ID, LevelRun
 from edgeinf.analyze.log import Log
@@ -152,7 +152,7 @@ class _Grouping:
         key = mixed(group)
         key ^= scope.key(log)
         key = key[rows]
-        order = np.argsort(key, kind="stable").astype(np.int32)
+        order = order_of(key)
         begins = np.ones(len(rows), bool)
         key = key[order]
         begins[1:] = key[1:] != key[:-1]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from edgeinf.analyze.log import Log
+from edgeinf.analyze.spill import shelved
 from edgeinf.core.pricing import Prices
 
 __all__ = ["fill_costs", "input_price"]
@@ -32,7 +33,7 @@ def fill_costs(log: Log, prices: Prices) -> int:
     usd[~known] = np.nan
     if bool(np.isnan(usd).all()):
         return 0
-    log.usd = usd.astype(np.float32)
+    log.usd = shelved(usd.astype(np.float32))
     return int((~np.isnan(usd)).sum())
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from edgeinf.analyze.columns import ANSWERED, FAILED
 from edgeinf.analyze.conflict import conflict
+from edgeinf.analyze.dense import order_of
 from edgeinf.analyze.diff import differences
 from edgeinf.analyze.levels import NO_ID, LevelRun
 from edgeinf.analyze.log import Log
@@ -89,7 +90,7 @@ Pair = tuple[int, int, str | None]
 def _repeats(ids: Any, usable: Any) -> Any:
     """Return the first two usable rows of each class that has two, in the order of the log."""
     rows = np.flatnonzero((ids != NO_ID) & usable)
-    order = rows[np.argsort(ids[rows], kind="stable")]
+    order = rows[order_of(ids[rows])]
     begins = np.append(True, ids[order[1:]] != ids[order[:-1]]) if len(order) else np.zeros(0, bool)
     firsts = np.flatnonzero(begins)
     second = firsts + 1
@@ -108,7 +109,7 @@ def _newly_merged(ids: Any, before: Any, usable: Any) -> Any:
     """Return, per class that the level before kept apart, its first row and the first that was not merged with it, in
     the order of the log."""
     rows = np.flatnonzero((ids != NO_ID) & (before != NO_ID) & usable)
-    order = rows[np.argsort(ids[rows], kind="stable")]
+    order = rows[order_of(ids[rows])]
     if not len(order):
         return np.zeros((0, 2), np.int64)
     begins = np.append(True, ids[order[1:]] != ids[order[:-1]])

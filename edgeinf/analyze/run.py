@@ -125,9 +125,9 @@ def study(
     say("why equal questions miss", 0, 0)
     misses = None if comparing is None else comparing.misses()
     crew.dismiss()
-    heap.give_back()
     say("curves", 0, 0)
     curves = _curves(log, levels, options)
+    heap.give_back()
     say("the provider's prefix cache", 0, 0)
     said = labels(log, [t.row for t in best])
     allowed = log.has(ELIGIBLE) if scope.allowed is None else log.has(ELIGIBLE) & scope.allowed
@@ -172,20 +172,28 @@ def _levels(
             continue
         say(f"level {name}", 0, 0)
         run = levels[name] = run_level(log, name, scope, options)
+        heap.give_back()
         if name == options.level:
             comparing = compare_misses(log, run, name, scope, crew)
-            repeated, best = repeats(log, _shared(log, options, scope, run)), top(log, run)
+            heap.give_back()
+            everybody = _shared(log, options, scope, run)
+            heap.give_back()
+            repeated = repeats(log, everybody)
+            del everybody
+            heap.give_back()
+            best = top(log, run)
+            heap.give_back()
         del log.keys[name]
-        heap.give_back()
     return levels, repeated, best, comparing
 
 
 def _curves(log: Log, levels: dict[str, LevelRun | None], options: Options) -> dict[str, Curves]:
-    return {
-        name: level_curves(log, run, options, table=name == options.level)
-        for name, run in levels.items()
-        if run is not None
-    }
+    found: dict[str, Curves] = {}
+    for name, run in levels.items():
+        if run is not None:
+            heap.give_back()
+            found[name] = level_curves(log, run, options, table=name == options.level)
+    return found
 
 
 def _sampled(log: Log, default: LevelRun | None, allowed: Any) -> dict[str, tuple[int, int]]:

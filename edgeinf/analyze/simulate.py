@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from edgeinf.analyze.dense import Ids
+from edgeinf.analyze.dense import Ids, order_of
 
 __all__ = ["Accesses", "Block", "Lookups", "Outcome", "Simulation", "grouped", "simulate"]
 
@@ -104,7 +104,7 @@ def grouped(
     ids: Ids, storable: Mask, at: Floats | None = None, running_s: npt.NDArray[np.float32] | None = None
 ) -> Accesses:
     """Prepare accesses for any number of simulations."""
-    order = np.argsort(ids, kind="stable").astype(np.int32)
+    order = order_of(ids)
     begins = np.empty(len(ids), bool)
     begins[:1] = True
     begins[1:] = ids[order[1:]] != ids[order[:-1]]

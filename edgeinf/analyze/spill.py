@@ -1,8 +1,9 @@
-"""Columns that wait on disk while a log is read, and keys until their level's turn: those of all levels together take
-as much memory as the rest of a log."""
+"""Columns that wait on disk: while a log is read, keys until their level's turn, and whatever is done with until it is
+looked at again. All of them together would take far more memory than any step needs at one time."""
 
 from __future__ import annotations
 
+import mmap
 import tempfile
 import weakref
 from collections.abc import Iterator, MutableMapping
@@ -11,9 +12,40 @@ from typing import IO, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Spill"]
+__all__ = ["Spill", "rest", "shelved"]
 
 Column: TypeAlias = npt.NDArray[Any]
+
+_FEW_BYTES = 1 << 16  # less is not worth a file
+
+_maps: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
+
+
+def shelved(column: Column) -> Column:
+    """Return a column that lies in a temporary file nobody else sees, to be read only; a small one as it is.
+
+    What is looked at comes into memory, until ``rest``; the file goes with the column.
+    """
+    if column.nbytes < _FEW_BYTES:
+        return column
+    with tempfile.TemporaryFile(prefix="edgeinf-") as file:
+        file.write(np.ascontiguousarray(column).data)
+        return _mapped(file, column.dtype)
+
+
+def rest() -> None:
+    """Let go of the memory of all columns on disk, where the system can."""
+    advice = getattr(mmap, "MADV_DONTNEED", None)
+    if advice is not None:
+        for mapped in list(_maps):
+            mapped.madvise(advice)
+
+
+def _mapped(file: IO[bytes], kind: Any) -> Column:
+    file.flush()
+    mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    _maps.add(mapped)
+    return np.frombuffer(mapped, kind)
 
 
 class Spill(MutableMapping[str, Column]):
@@ -29,11 +61,21 @@ class Spill(MutableMapping[str, Column]):
         self._file(name, kind).write(data)
 
     def __getitem__(self, name: str) -> Column:
-        file, kind = self._files[name], self._types[name]
+        return self._read(self._files[name], name)
+
+    def _read(self, file: IO[bytes], name: str) -> Column:
+        kind = self._types[name]
         column = np.empty(file.seek(0, 2) // kind.itemsize, kind)
         file.seek(0)
         file.readinto(column.data)  # type: ignore[attr-defined]  # every binary file that can be read has it
         return column
+
+    def take(self, name: str) -> Column | None:
+        """Return a column as ``shelved`` does and forget it; None where there is none."""
+        if name not in self._files:
+            return None
+        with self._files.pop(name) as file:
+            return self._read(file, name) if file.seek(0, 2) < _FEW_BYTES else _mapped(file, self._types[name])
 
     def __setitem__(self, name: str, column: Column) -> None:
         file = self._file(name, column.dtype)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from edgeinf.analyze.dense import Ids
+from edgeinf.analyze.dense import Ids, order_of
 
 __all__ = ["FIRST", "previous", "stack_distances"]
 
@@ -22,7 +22,7 @@ def previous(ids: Ids, order: Index | None = None) -> Index:
     """Return for each access the place of the one before it with the same id, or FIRST. ``order`` is that by id and
     then time, if it is known."""
     if order is None:
-        order = np.argsort(ids, kind="stable").astype(np.int32)
+        order = order_of(ids)
     again = np.flatnonzero(ids[order[1:]] == ids[order[:-1]])
     before = np.full(len(ids), FIRST, np.int32)
     before[order[again + 1]] = order[again]
