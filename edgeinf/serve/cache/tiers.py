@@ -57,7 +57,7 @@ class Tiers:
         self._pending: dict[bytes, Entry] = {}  # what the far tiers have not got yet
         self._pending_bytes = 0
         self._writer: asyncio.Task[None] | None = None
-        self._hurry = asyncio.Event()  # set while somebody waits for what is pending to be written
+        self._hurry = asyncio.Event()  # no more will come
         self.failures: dict[str, str] = {}
         self.dropped = 0
 
@@ -188,15 +188,12 @@ class Tiers:
 
     async def flush(self) -> None:
         """Wait until everything that was put is written."""
-        self._hurry.set()
-        try:
-            while self._writer is not None:
-                await asyncio.wait({self._writer})
-        finally:
-            self._hurry.clear()
+        while self._writer is not None:
+            await asyncio.wait({self._writer})
 
     async def aclose(self) -> None:
         """Write what is pending and close every tier."""
+        self._hurry.set()
         await self.flush()
         for tier in self.far:
             await tier.aclose()

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from edgeinf.core.call import Usage
-from edgeinf.core.errors import CallError
 from edgeinf.serve.cache import entry as entries
 from edgeinf.serve.cache.entry import Entry
 from edgeinf.serve.exchange import Exchange
 from edgeinf.serve.fleet.hub import Joined
 from edgeinf.serve.fleet.link import Handler, Link, LinkDown
+from edgeinf.serve.fleet.outcome import Outcome
 from edgeinf.serve.fleet.purge import Purge, apply_purge
 from edgeinf.serve.flight import Flight, Reader
 from edgeinf.serve.observe.gather import encoded, local_snapshot
@@ -43,12 +42,7 @@ class _Piece(msgspec.Struct, tag="piece", array_like=True):
 
 
 class _End(msgspec.Struct, tag="end", array_like=True):
-    unfit: str | None
-    stored: bool
-    region: str | None = None
-    model: str | None = None
-    usage: Usage = Usage()
-    failure: tuple[str, int, str] | None = None  # message, status, code
+    outcome: Outcome
     entry: bytes | None = None
 
 
@@ -204,18 +198,12 @@ class Member:
                     return True
 
     def _end(self, x: Exchange, flight: Flight, end: _End) -> None:
-        flight.region, flight.model, flight.usage = end.region, end.model, end.usage
-        flight.unfit, flight.stored = end.unfit, end.stored
         entry = None if end.entry is None else entries.decode(end.entry, x.keys[0].trust)
         if entry is not None:
             flight.entry = entry
             if self._runtime.tiers.memory is not None:
                 self._runtime.tiers.memory.put(x.keys[0].find, entry)
-        if end.failure is None:
-            flight.finish()
-        else:
-            message, status, code = end.failure
-            flight.fail(CallError(message, status=status, code=code))
+        end.outcome.end(flight)
 
     def _part(self, link: Link, body: msgspec.Raw) -> None:
         number, part = msgspec.msgpack.decode(body, type=tuple[int, _Part])
@@ -227,7 +215,7 @@ class Member:
         inbox = self._inboxes.get(number)
         if inbox is not None:
             failure = ("the process that fetched the answer ended", 502, "internal")
-            inbox.put_nowait(_End(unfit="cut", stored=False, failure=failure))
+            inbox.put_nowait(_End(Outcome(unfit="cut", stored=False, failure=failure)))
 
     # --- being followed ---
 
@@ -238,7 +226,8 @@ class Member:
             memory = self._runtime.tiers.memory
             held = None if memory is None else memory.peek(find[:FIND_BYTES])
             raw = None if held is None or held.trust != find[FIND_BYTES:] else entries.encode(held)
-            link.tell("part", (number, True, _End(unfit=None if raw else "over", stored=raw is not None, entry=raw)))
+            over = Outcome(unfit=None if raw else "over", stored=raw is not None)
+            link.tell("part", (number, True, _End(over, raw)))
             return
         reader = flight.join()
         task = asyncio.get_running_loop().create_task(self._send(number, flight, reader))
@@ -267,18 +256,8 @@ class Member:
                         break
                     else:
                         await reader.changed()
-            failure = flight.failure
             raw = None if flight.entry is None or not flight.stored else entries.encode(flight.entry)
-            end = _End(
-                unfit=flight.unfit,
-                stored=flight.stored,
-                region=flight.region,
-                model=flight.model,
-                usage=flight.usage,
-                failure=None if failure is None else (failure.message, failure.status, failure.code),
-                entry=raw,
-            )
-            tell(end, last=True)
+            tell(_End(Outcome.of(flight), raw), last=True)
         finally:
             flight.part(reader)
             on_leaving(flight, self._runtime)
@@ -296,7 +275,7 @@ def _commit(flight: Flight, head: _Head) -> None:
 
 
 def _fit(end: _End, head: _Head) -> bool:
-    return end.failure is None and end.unfit is None and head.status == 200
+    return end.outcome.failure is None and end.outcome.unfit is None and head.status == 200
 
 
 async def fill_from(x: Exchange, flight: Flight, runtime: Runtime) -> bool:

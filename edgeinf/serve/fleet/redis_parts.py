@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from edgeinf.core.call import Usage
+from edgeinf.serve.fleet.outcome import Outcome
 from edgeinf.serve.fleet.redis_link import RedisDown, RedisLink
 
 __all__ = ["CALL_S", "Beat", "Broken", "End", "Head", "Hello", "Lost", "Part", "Piece", "Source", "Writer"]
@@ -41,12 +41,7 @@ class Beat(msgspec.Struct, tag="beat", array_like=True):
 
 class End(msgspec.Struct, tag="end", array_like=True):
     at: int
-    unfit: str | None
-    stored: bool
-    region: str | None = None
-    model: str | None = None
-    usage: Usage = Usage()
-    failure: tuple[str, int, str] | None = None  # message, status, code
+    outcome: Outcome
 
 
 Part = Hello | Head | Piece | Beat | End

@@ -23,6 +23,7 @@ import msgspec
 from edgeinf.core.errors import CallError
 from edgeinf.serve.exchange import Exchange
 from edgeinf.serve.fleet.member import on_leaving
+from edgeinf.serve.fleet.outcome import Outcome
 from edgeinf.serve.fleet.redis_link import RedisDown, RedisLink
 from edgeinf.serve.fleet.redis_parts import Beat, Broken, End, Head, Hello, Lost, Part, Piece, Source, Writer
 from edgeinf.serve.flight import RECORD_LIMIT, Flight, Reader
@@ -133,19 +134,9 @@ class RedisStreams:
         await writer.write(Hello(led.trust))
         if flight.first_piece > 0:  # its start has been let go: nobody can follow it any more
             gone = ("the start of the answer is no longer there", 502, "origin_cut")
-            await writer.write(End(at=flight.sent_bytes, unfit="over", stored=False, failure=gone))
+            await writer.write(End(flight.sent_bytes, Outcome(unfit="over", stored=False, failure=gone)))
         elif await self._parts(led, reader, writer):
-            failure = flight.failure
-            end = End(
-                at=flight.sent_bytes,
-                unfit=flight.unfit,
-                stored=flight.stored,
-                region=flight.region,
-                model=flight.model,
-                usage=flight.usage,
-                failure=None if failure is None else (failure.message, failure.status, failure.code),
-            )
-            await writer.write(end)
+            await writer.write(End(flight.sent_bytes, Outcome.of(flight)))
         else:
             await writer.forget()
 
@@ -205,11 +196,11 @@ class RedisStreams:
                     raise Broken
                 if isinstance(part, End):
                     if flight.committed:
-                        if part.at != flight.sent_bytes and part.failure is None:
+                        if part.at != flight.sent_bytes and part.outcome.failure is None:
                             raise Broken
-                        _end(flight, part)
+                        part.outcome.end(flight)
                         return True
-                    if not part.stored:
+                    if not part.outcome.stored:
                         return False
                     over = True  # it came whole, and is found when the lease is gone
                 await _take(x, flight, part)
@@ -262,13 +253,3 @@ async def _take(x: Exchange, flight: Flight, part: Part) -> None:
             flight.add(part.data[known:])
             flight.recording = flight.recording and flight.sent_bytes <= RECORD_LIMIT
             await flight.room()
-
-
-def _end(flight: Flight, end: End) -> None:
-    flight.region, flight.model, flight.usage = end.region, end.model, end.usage
-    flight.unfit, flight.stored = end.unfit, end.stored
-    if end.failure is None:
-        flight.finish()
-    else:
-        message, status, code = end.failure
-        flight.fail(CallError(message, status=status, code=code))

@@ -19,6 +19,9 @@ from tests.serve.fleet.real_redis import RealRedis
 from tests.serve.origin.raw import RawOrigin
 from tests.serve.running import Proxy, config_for, running
 
+# A Redis that is only slow on a busy machine is no Redis that fails.
+PATIENT_S = 5.0
+
 
 @asynccontextmanager
 async def nodes(
@@ -28,9 +31,10 @@ async def nodes(
     *,
     count: int = 3,
     limits: tuple[Limit, ...] = (),
+    timeout_s: float = PATIENT_S,
     **cache: Any,
 ) -> AsyncIterator[list[Proxy]]:
-    shared = Shared(url=redis.url, timeout=0.25)
+    shared = Shared(url=redis.url, timeout=timeout_s)
     async with AsyncExitStack() as stack:
         made = []
         for number in range(count):
@@ -41,7 +45,7 @@ async def nodes(
                 origin.url,
                 cache=Cache(**{"disk": None, "shared": shared, **cache}),
                 limits=limits,
-                limits_shared=Shared(url=redis.url.replace("/0", "/1"), timeout=0.25) if limits else None,
+                limits_shared=Shared(url=redis.url.replace("/0", "/1"), timeout=timeout_s) if limits else None,
             )
             made.append(await stack.enter_async_context(running(config)))
         yield made
@@ -185,7 +189,7 @@ async def nothing_said(made: list[Proxy]) -> bool:
 async def test_a_redis_that_does_not_answer_costs_its_timeout_and_then_nothing(
     origin: MockOrigin, redis: RealRedis, tmp_path: Path
 ) -> None:
-    async with nodes(origin, redis, tmp_path, count=1) as made:
+    async with nodes(origin, redis, tmp_path, count=1, timeout_s=0.5) as made:
         await made[0].ask("warm")
         redis.freeze()
         for number in range(5):
@@ -193,8 +197,8 @@ async def test_a_redis_that_does_not_answer_costs_its_timeout_and_then_nothing(
         started = time.monotonic()
         for number in range(20):
             assert (await made[0].ask(f"quick {number}")).status_code == 200
-        # Twenty lookups of 250 ms each would be five seconds; one probe may be among them.
-        assert time.monotonic() - started < 2.5
+        # Twenty lookups of half a second each would be ten; one probe may be among them.
+        assert time.monotonic() - started < 5.0
         stats = (await made[0].client.get("/_edgeinf/api/stats")).json()
         assert "answered from this node's own tiers" in " ".join(stats["notes"])
         redis.thaw()
@@ -243,7 +247,7 @@ async def test_a_purge_reaches_every_node(origin: MockOrigin, redis: RealRedis, 
             made = []
             for number in range(2):
                 config = config_for(tmp_path / f"n{number}", origin.url)
-                cache = Cache(disk=Disk(path=tmp_path / f"n{number}" / "c"), shared=Shared(url=redis.url, timeout=0.25))
+                cache = Cache(disk=Disk(path=tmp_path / f"n{number}" / "c"), shared=Shared(url=redis.url, timeout=PATIENT_S))
                 (tmp_path / f"n{number}").mkdir()
                 made.append(await stack.enter_async_context(running(replace(config, cache=cache))))
         else:
@@ -267,7 +271,7 @@ async def test_a_purge_reaches_every_node(origin: MockOrigin, redis: RealRedis, 
 async def test_a_node_that_was_off_forgets_what_was_purged_meanwhile(
     origin: MockOrigin, redis: RealRedis, tmp_path: Path
 ) -> None:
-    shared = Shared(url=redis.url, timeout=0.25)
+    shared = Shared(url=redis.url, timeout=PATIENT_S)
     (tmp_path / "off").mkdir()
     config = config_for(tmp_path / "off", origin.url)
     config = replace(config, cache=Cache(disk=Disk(path=tmp_path / "off" / "c"), shared=shared))

@@ -17,6 +17,7 @@ from edgeinf.core.key import Key
 from edgeinf.mock import MockOrigin
 from edgeinf.serve.exchange import Exchange
 from edgeinf.serve.fleet import redis_streams
+from edgeinf.serve.fleet.outcome import Outcome
 from edgeinf.serve.fleet.redis_link import RedisLink
 from edgeinf.serve.fleet.redis_parts import Beat, End, Head, Hello, Lost, Piece, Writer
 from edgeinf.serve.fleet.redis_streams import RedisStreams
@@ -315,16 +316,16 @@ async def linked(redis: RealRedis) -> AsyncIterator[RedisLink]:
     await link.aclose()
 
 
-HELLO, HEAD, END = Hello(b"trust"), Head("text/event-stream"), End(at=2, unfit=None, stored=True, region="r")
+HELLO, HEAD, END = Hello(b"trust"), Head("text/event-stream"), End(2, Outcome(unfit=None, stored=True, region="r"))
 WAYS = [
     pytest.param([HELLO, HEAD, Piece(0, b"a"), Beat(), Piece(1, b"b"), END], True, b"ab", None, id="whole"),
     pytest.param([HELLO, HEAD, Piece(0, b"a")], True, b"a", "origin_cut", id="silent-after-a-byte"),
     pytest.param([HELLO], False, b"", None, id="silent-before"),
-    pytest.param([HELLO, End(at=0, unfit="status 503", stored=False)], False, b"", None, id="failed"),
+    pytest.param([HELLO, End(0, Outcome(unfit="status 503", stored=False))], False, b"", None, id="failed"),
     pytest.param([Hello(b"other"), HEAD, Piece(0, b"a"), END], False, b"", None, id="another-question"),
     pytest.param([HELLO, END], False, b"", None, id="stored-but-the-lease-stays"),
     pytest.param(
-        [HELLO, HEAD, Piece(0, b"a"), End(at=1, unfit="cut", stored=False, failure=("m", 502, "c"))],
+        [HELLO, HEAD, Piece(0, b"a"), End(1, Outcome(unfit="cut", stored=False, failure=("m", 502, "c")))],
         True,
         b"a",
         "c",
@@ -370,7 +371,7 @@ async def test_a_missing_or_foreign_entry_ends_it(pair: Pair) -> None:
 
 @pytest.mark.parametrize("end", [1, 3], ids=["short", "long"])
 async def test_an_end_that_does_not_fit_what_was_read_is_none(pair: Pair, end: int) -> None:
-    for part in (HELLO, HEAD, Piece(0, b"ab"), End(at=end, unfit=None, stored=True)):
+    for part in (HELLO, HEAD, Piece(0, b"ab"), End(end, Outcome(unfit=None, stored=True))):
         await pair.writer.write(part)
     assert await pair.follow() is True
     assert pair.flight.failure is not None
@@ -409,7 +410,7 @@ async def test_a_reader_lets_go_of_what_is_too_large_to_keep(pair: Pair) -> None
     following = asyncio.create_task(pair.follow())
     for number in range(10):
         await pair.writer.write(Piece(number * 2**20, b"x" * 2**20))
-    await pair.writer.write(End(at=10 * 2**20, unfit="larger than what is stored", stored=False))
+    await pair.writer.write(End(10 * 2**20, Outcome(unfit="larger than what is stored", stored=False)))
     size = 0
     while not pair.flight.done or size < pair.flight.sent_bytes:
         size += len(reader.take() or b"")

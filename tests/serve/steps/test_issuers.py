@@ -85,7 +85,7 @@ async def test_what_a_stream_issued_is_known_after_a_restart(make_origin: Make, 
 async def test_the_other_nodes_of_a_redis_know_it(make_origin: Make, tmp_path: Path, kind: str) -> None:
     (a, _), regions = await _two(make_origin)
     with real_redis(tmp_path) as redis:
-        cache = Cache(memory=None, disk=None, shared=Shared(url=redis.url, timeout=0.5))
+        cache = Cache(memory=None, disk=None, shared=Shared(url=redis.url, timeout=5.0))
         async with proxying(*regions, cache=cache) as one, proxying(*regions, cache=cache) as two:
             name = await _issue(one, kind)
             await one.runtime.tiers.flush()
