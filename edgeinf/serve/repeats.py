@@ -1,7 +1,8 @@
 """The shortest way: a request whose very bytes came before, from the same host, and whose answer is still the same.
 
-Nothing is left to find out about it. What the short way learnt is held beside all that it rests on: the bytes, the
-host, the config and the prompts, the key's end, the entry. Limits, the entry's age and the event are of the moment.
+Only headers that name the one request may differ. Nothing is left to find out about it: what the short way learnt is
+held beside all that it rests on: the bytes, the host, the config and the prompts, the key's end, the entry. Limits,
+the entry's age and the event are of the moment.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from edgeinf.serve.limits.base import Charge
 from edgeinf.serve.limits.local import LocalLimiter
 from edgeinf.serve.limits.terms import Term
 from edgeinf.serve.replay import shown_as
+from edgeinf.serve.request_names import RequestNames, trace_id
 from edgeinf.serve.responses import MOVING, moving_headers
 from edgeinf.serve.runtime import Runtime
 from edgeinf.serve.steps.lookup import usable_until
@@ -45,7 +47,7 @@ _ANEW_S = 5.0
 class Repeat(msgspec.Struct, frozen=True, kw_only=True):
     """A request that was answered from memory, and what that rests on."""
 
-    trust: bytes  # BLAKE2b-256 of its bytes and its host
+    trust: bytes  # BLAKE2b-256 of its bytes, but for what names it, and its host
     basis: Hashable  # the config and the prompts
     until: float  # seconds since the epoch
     key: Key
@@ -67,14 +69,18 @@ class Repeats:
         self._runtime = runtime
         self._known: LruTtl[int, Repeat] = LruTtl(max_entries=_MOST)
         self._once: set[int] = set()
+        self._names: tuple[int, RequestNames] | None = None  # of which generation of the config
 
     def answer(self, data: bytes, client: str) -> bytes | None:
         """Return the whole HTTP/1.1 answer to a request's bytes; None, with nothing charged, where it is not known."""
-        find = _find(data)
-        known = self._known.get(find, 0.0)
+        started = time.perf_counter()
+        known = self._known.get(_find(data), 0.0)
+        lines: list[bytes] = []
+        if known is None and self._known:
+            data, lines = self._part(data)
+            known = self._known.get(_find(data), 0.0) if lines else None
         if known is None:
             return None
-        started = time.perf_counter()
         runtime = self._runtime
         now = runtime.clock.now()
         if now >= known.until or known.basis != _basis(runtime) or known.trust != _trust(data, client):
@@ -108,6 +114,7 @@ class Repeats:
             edgeinf_ms=total_ms,
             ttft_ms=total_ms,
             total_ms=total_ms,
+            trace_id=_traced(lines) or known.event.trace_id,
         )
         runtime.events.put(event)
         runtime.observer.note(event, None, known.size, known.saved_ms)
@@ -129,6 +136,7 @@ class Repeats:
             return
         if runtime.tracer is not None or x.dialect.pinned(x.call):
             return  # each such hit leaves a note of its own
+        data, lines = self._part(data)
         find = _find(data)
         if find not in self._once:
             if len(self._once) >= _MOST:
@@ -148,11 +156,25 @@ class Repeats:
             charges=tuple(charge for charge, _ in charges),
             terms=tuple(term for _, term in charges),
             steady=http1.status_line(200) + http1.lines(pair for pair in head if pair[0] not in untold),
-            event=event,
+            event=msgspec.structs.replace(event, trace_id=None) if _traced(lines) else event,
             size=len(x.raw),
             saved_ms=x.saved_ms,
         )
         self._known.put(find, known, now=0.0, ttl_s=1.0)
+
+    def _part(self, data: bytes) -> tuple[bytes, list[bytes]]:
+        generation = self._runtime.generation
+        if self._names is None or self._names[0] != generation.number:
+            self._names = generation.number, RequestNames(generation.config)
+        return self._names[1].part(data)
+
+
+def _traced(lines: Sequence[bytes]) -> str | None:
+    for line in lines:
+        name, _, value = line.strip().partition(b":")
+        if name.lower() == b"traceparent":
+            return trace_id(value.strip().decode("ascii"))
+    return None
 
 
 def _trust(data: bytes, client: str) -> bytes:

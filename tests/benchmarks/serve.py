@@ -67,7 +67,7 @@ def main() -> int:
 def _derive(figures: dict[str, dict[str, float]]) -> None:
     """Add what is read relative to the peers of the same run."""
     edge, nginx, direct = (figures.get(name, {}) for name in ("edgeinf", "nginx", "direct"))
-    for name in ("cached", "cached_named"):
+    for name in ("cached", "cached_named", "cached_apart"):
         if name in edge and name in nginx:
             edge[f"{name}_ratio"] = edge[name] / nginx[name]
     for server in (edge, nginx):

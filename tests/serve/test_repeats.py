@@ -144,6 +144,30 @@ async def test_a_header_that_differs_makes_another_request(ways: Ways) -> None:
         assert answer.header("x-edgeinf-cache") == "miss"
 
 
+async def test_headers_that_name_the_request_may_differ(ways: Ways) -> None:
+    before = ways.short.repeated
+    for number in range(9):
+        trace = f"{number:032x}"
+        headers = [("X-Request-Id", f"r-{number}"), ("traceparent", f"00-{trace}-00f067aa0ba902b7-01")]
+        await same(ways, post(chat("named"), headers=headers))
+        assert ways.short.events[-1].trace_id == trace
+    assert ways.short.repeated >= before + 3
+    before = ways.short.repeated
+    await same(ways, post(chat("named"), headers=[("x-request-id", "r")]))
+    assert ways.short.events[-1].trace_id is None
+    assert ways.short.repeated == before + 1
+    await same(ways, post(chat("named"), headers=[("x-request-id", "r"), ("x-other", "1")]))
+    assert ways.short.repeated == before + 1
+
+
+async def test_what_the_config_goes_by_may_not_differ(origin: MockOrigin) -> None:
+    limit = Limit(name="l", per="header:X-Request-Id", requests=(4, 3600.0))
+    async with one_way(origin, limits=(limit,)) as way:
+        for name in ("a", "b", "c"):
+            request = post(chat(), headers=[("X-Request-Id", name)])
+            assert [(await send(way, request))[0].status for _ in range(6)] == [200] * 4 + [429] * 2
+
+
 async def test_no_collision_is_an_answer(origin: MockOrigin, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where every request is found under one name, each still gets its own answer."""
     monkeypatch.setattr(repeats, "_find", lambda data: 7)

@@ -9,6 +9,7 @@ from edgeinf.core.events import Event, EventKeys, EventScope
 from edgeinf.core.key import hash_id, key_space
 from edgeinf.serve.exchange import Exchange
 from edgeinf.serve.observe.bodies import with_bodies
+from edgeinf.serve.request_names import trace_id
 from edgeinf.serve.runtime import Runtime
 from edgeinf.serve.steps.place import place_name
 
@@ -72,7 +73,7 @@ def make_event(x: Exchange, secret: bytes, place: str | None = None) -> Event:
         ttft_ms=None if x.ttft_at is None else round((x.ttft_at - x.started) * 1000, 3),
         total_ms=round(total_ms, 3),
         attempts=x.attempts,
-        trace_id=x.trace.id if x.trace is not None else _trace_id(x.header(b"traceparent")),
+        trace_id=x.trace.id if x.trace is not None else trace_id(x.header(b"traceparent")),
     )
 
 
@@ -86,8 +87,3 @@ def _age_s(x: Exchange) -> float | None:
     if x.stale is not None and x.cache == "miss":
         return max(0.0, x.started_at - x.stale.stored_at)
     return x.entry_age_s
-
-
-def _trace_id(traceparent: str | None) -> str | None:
-    parts = (traceparent or "").split("-")
-    return parts[1] if len(parts) == 4 and len(parts[1]) == 32 else None
