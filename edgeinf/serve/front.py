@@ -31,7 +31,7 @@ class Front(HttpToolsProtocol):
     """A connection whose request heads are bounded in time and size."""
 
     header_timeout_s: float
-    linger_s: float
+    linger_s: float = 0.0
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
