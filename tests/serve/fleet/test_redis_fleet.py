@@ -247,7 +247,9 @@ async def test_a_purge_reaches_every_node(origin: MockOrigin, redis: RealRedis, 
             made = []
             for number in range(2):
                 config = config_for(tmp_path / f"n{number}", origin.url)
-                cache = Cache(disk=Disk(path=tmp_path / f"n{number}" / "c"), shared=Shared(url=redis.url, timeout=PATIENT_S))
+                cache = Cache(
+                    disk=Disk(path=tmp_path / f"n{number}" / "c"), shared=Shared(url=redis.url, timeout=PATIENT_S)
+                )
                 (tmp_path / f"n{number}").mkdir()
                 made.append(await stack.enter_async_context(running(replace(config, cache=cache))))
         else:
