@@ -22,7 +22,7 @@ from edgeinf.analyze.source import Chunk
 
 __all__ = ["COLUMNS", "FLOATS", "Batch", "Builder", "Group"]
 
-_AT_ONCE = 512
+_AT_ONCE = 128
 _NONE = -1
 _NAN = float("nan")
 _MOST = 2**31 - 1

@@ -72,12 +72,17 @@ def level_curves(log: Log, run: LevelRun, options: Options, *, table: bool) -> C
     capacity = capacity_curve(distances, lookups, options.capacities)
     if accesses.at is None:
         return Curves(lookups, capacity, None, None)
-    ttl = _hits(accesses, options.ttls_s, None, (None,))[:, 0] / lookups
-    points = list(zip(options.ttls_s, ttl.tolist(), strict=True))
+    sizes = table_sizes(capacity, options) if table else []
+    if stored is accesses:  # and so one walk is enough
+        hits = _hits(accesses, options.ttls_s, distances, [None, *sizes])
+    else:
+        without = _hits(accesses, options.ttls_s, None, [None])
+        hits = np.concatenate((without, _hits(stored, options.ttls_s, distances, sizes)), axis=1) if table else without
+    rates = hits / lookups
+    points = list(zip(options.ttls_s, rates[:, 0].tolist(), strict=True))
     if not table:
         return Curves(lookups, capacity, points, None)
-    sizes = table_sizes(capacity, options)
-    both = (_hits(stored, options.ttls_s, distances, sizes) / lookups).ravel().tolist()
+    both = rates[:, 1:].ravel().tolist()
     rows = [(*pair, rate) for pair, rate in zip(product(options.ttls_s, sizes), both, strict=True)]
     return Curves(lookups, capacity, points, rows)
 

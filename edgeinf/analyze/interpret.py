@@ -83,11 +83,11 @@ class Interpreter:
     def _read(self, record: Record) -> Meaning:
         raw, body = record.request, None
         if isinstance(raw, bytes):
-            body = quick(raw)
-            if body is not None and self._plain is not None:
-                found = self._plain.meaning(record, raw, body)
+            if self._plain is not None:
+                found = self._plain.meaning(record, raw)
                 if found is not None:
                     return found
+            body = quick(raw)
         try:
             call = call_of(record, parsed(raw, body) if isinstance(raw, bytes) else None)
         except CallError as error:

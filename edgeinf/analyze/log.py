@@ -45,6 +45,7 @@ class Log:
         self.at: npt.NDArray[np.float64] | None = None
         self.latency: npt.NDArray[np.float32] | None = None
         self.ttft: npt.NDArray[np.float32] | None = None
+        self.running_s: npt.NDArray[np.float32] | None = None  # how long each answer took, where times are known
         self.usd: npt.NDArray[np.float32] | None = None
         self.input: npt.NDArray[np.int32] | None = None
         self.output: npt.NDArray[np.int32] | None = None
@@ -66,13 +67,6 @@ class Log:
     def has(self, flag: int) -> npt.NDArray[np.bool_]:
         """Return which requests carry a flag of ``columns``."""
         return np.asarray((self.flags & np.uint8(flag)) != 0)
-
-    @property
-    def running_s(self) -> npt.NDArray[np.float32] | None:
-        """Return how long each answer took, where times are known; made anew each time, since it is large."""
-        if self.at is None or self.latency is None:
-            return None
-        return np.asarray(np.nan_to_num(self.latency) / np.float32(1000), np.float32)
 
     @property
     def has_content(self) -> bool:
@@ -179,6 +173,8 @@ def gather(plan: ScanPlan, batches: Iterator[Batch], on_batch: Callable[[int], N
         return log
     _name(log, columns)
     _sort(log)
+    if log.at is not None and log.latency is not None:
+        log.running_s = shelved(np.nan_to_num(log.latency) / np.float32(1000))
     return log
 
 

@@ -9,7 +9,7 @@ __all__ = ["NO_CONTENT", "Context", "Meaning"]
 NO_CONTENT = "no-content"
 
 
-class Context(msgspec.Struct, frozen=True, cache_hash=True):
+class Context(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """What enters a key besides body and scope."""
 
     dialect: str = ""
@@ -18,7 +18,7 @@ class Context(msgspec.Struct, frozen=True, cache_hash=True):
     model: str = ""
 
 
-class Meaning(msgspec.Struct, frozen=True):
+class Meaning(msgspec.Struct, frozen=True, gc=False):
     """What a request is to the cache. ``keys`` holds, per level, one number per part, or None if unknown."""
 
     context: Context

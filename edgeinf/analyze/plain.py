@@ -6,17 +6,17 @@ frames, with the tools in them, and texts repeat far more than bodies do, and ar
 
 from __future__ import annotations
 
-from itertools import repeat
+import struct
+from collections.abc import Callable
 
 import msgspec
 import xxhash
 
 from edgeinf.analyze.asking import asked, is_redacted, surroundings
 from edgeinf.analyze.blocks import SHORTEST_BYTES, prompt_blocks
-from edgeinf.analyze.coarse import CoarseLevel, Digest, digest, frame_number, number
+from edgeinf.analyze.coarse import CoarseLevel, Digest, digest, frame_number, packed_number
 from edgeinf.analyze.meaning import Context, Meaning
-from edgeinf.analyze.record import Record, call_of, quotes
-from edgeinf.analyze.remembered import Texts
+from edgeinf.analyze.record import Record, call_of, parsed, quick
 from edgeinf.core.cacheable import CachePolicy, bypass_reason
 from edgeinf.core.call import Call
 from edgeinf.core.dialects import by_name
@@ -25,14 +25,30 @@ from edgeinf.core.wire.canonical import JsonObject
 
 __all__ = ["PlainChats"]
 
-_MEMO = 1_000
-_REWRITTEN = frozenset({"system", "developer", "user"})
-_ROLES = frozenset({*_REWRITTEN, "assistant", "tool", "function"})
+_FRAMES = 1_000
+_TEXTS = 4_000  # of a generation; two are kept
+_HEAD = 32  # a whole list is too much to look for
+_LONG = 64  # longer texts are known by a digest of them
+_REWRITTEN = frozenset({"system", "developer"})
+_ROLES = frozenset({*_REWRITTEN, "user", "assistant", "tool", "function"})
 
-_encode = msgspec.json.Encoder().encode
+
+class _Chat(msgspec.Struct, gc=False):
+    messages: msgspec.Raw
 
 
-class Frame(msgspec.Struct, frozen=True):
+class _Message(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    role: str
+    content: msgspec.Raw
+
+
+_decode_chat = msgspec.json.Decoder(_Chat).decode
+_decode_messages = msgspec.json.Decoder(list[_Message]).decode
+_decode_text = msgspec.json.Decoder(str).decode
+_pack = struct.Struct("=Q").pack
+
+
+class Frame(msgspec.Struct, frozen=True, gc=False):
     """What a plain chat is besides its texts; ``numbers`` stand for what of it enters the key at each level."""
 
     call: Call  # without its body
@@ -42,10 +58,12 @@ class Frame(msgspec.Struct, frozen=True):
     numbers: tuple[int, ...]
 
 
-class Said(msgspec.Struct, frozen=True):
-    """What a user said: its digest at each level, and what it asks."""
+class Said(msgspec.Struct, frozen=True, gc=False):
+    """A text: its digest at each level as eight bytes, how it is spelt, and what it asks if a user said it."""
 
-    digests: tuple[int, ...] = ()
+    digests: tuple[bytes, ...] = ()
+    quotes: int = 0
+    chars: int = 0
     asked: int = 0
     redacted: bool = False
 
@@ -61,73 +79,75 @@ class PlainChats:
         self._frames: dict[tuple[object, ...], Frame | None] = {}
         self._levels = levels
         user, system = [level.user for level in levels], [level.system for level in levels]
-        self._user = Texts(lambda text: Said(_digests(text, user), asked(text), is_redacted(text)))
-        self._system = Texts(lambda text: _digests(text, system))
+        as_it_is: list[Digest] = [digest] * len(levels)
+        of_user = _Spoken(
+            lambda text, quotes: Said(_digests(text, user), quotes, len(text), asked(text), is_redacted(text))
+        )
+        of_system = _Spoken(lambda text, quotes: Said(_digests(text, system), quotes))
+        of_others = _Spoken(lambda text, quotes: Said(_digests(text, as_it_is), quotes))
+        self._by_role = {role: of_system if role in _REWRITTEN else of_others for role in _ROLES}
+        self._by_role["user"] = of_user
 
-    def meaning(self, record: Record, raw: bytes, body: JsonObject) -> Meaning | None:
-        """Return what a request is; None where it is no plain chat, or may hold a key twice.
+    def meaning(self, record: Record, raw: bytes) -> Meaning | None:
+        """Return what a request is; None where it is no plain chat, or holds a key twice.
 
-        ``body`` is ``raw`` as the quick parser reads it, which drops the first of two equal keys.
+        Texts are told by how they are spelt, and the frame is the body with its messages cut out.
         """
-        messages = body.get("messages")
-        if type(messages) is not list:
+        try:
+            listed = bytes(_decode_chat(raw).messages)
+            messages = _decode_messages(listed)
+            said = [self._by_role[message.role](message.content) for message in messages]
+        except (msgspec.DecodeError, UnicodeDecodeError, CallError, KeyError):
             return None
-        rest = _encode({field: value for field, value in body.items() if field != "messages"})
-        seen = rest.count(b'"') + 2
-        key: list[object] = [xxhash.xxh3_128_digest(rest), record.path]
-        said: list[tuple[int, ...]] = []
-        question, last = "", _NOTHING
-        for message in messages:
-            if type(message) is not dict or len(message) != 2:
-                return None
-            role, text = message.get("role"), message.get("content")
-            if type(role) is not str or type(text) is not str or role not in _ROLES:
-                return None
-            seen += 8 + text.count('"')
-            key.append(role)
+        roles = [message.role for message in messages]
+        quotes, last = 6 * len(said), _NOTHING
+        for role, one in zip(roles, said, strict=True):
+            quotes += one.quotes
             if role == "user":
-                question, last = text, self._user(text)
-                said.append(last.digests)
-            else:
-                said.append(self._system(text) if role in _REWRITTEN else (digest(text),) * len(self._levels))
-        frame = self._frame(tuple(key), record, body) if seen == quotes(raw) else None
+                last = one
+        if listed.count(b'"') != quotes:
+            return None  # a key twice, of which the first was dropped
+        start = raw.find(listed[:_HEAD])
+        end = start + len(listed)
+        bare = b"%b[]%b" % (raw[:start], raw[end:])
+        if raw[start:end] != listed:
+            return None  # as with a key before it that begins alike
+        frame = self._frame((bare, record.path, *roles), record, bare, listed)
         if frame is None:
             return None
-        around = 1 if record.route is not None else surroundings(body)
+        body = quick(raw) if record.route is None or len(raw) >= SHORTEST_BYTES else None
+        around = 1 if record.route is not None else surroundings(body or {})
+        blocks: tuple[int, ...] = ()
+        if len(raw) >= SHORTEST_BYTES:
+            blocks = prompt_blocks(msgspec.structs.replace(frame.call, body=body or {}))
         return Meaning(
             context=frame.context,
-            keys=self._keys(frame, said),
+            keys=_keys(frame, said),
             reason=frame.reason,
-            question=last.asked << 32 | around if question else 0,
+            question=last.asked << 32 | around if last.chars else 0,
             user=frame.call.user,
             sampled=frame.sampled,
-            blocks=() if len(raw) < SHORTEST_BYTES else prompt_blocks(msgspec.structs.replace(frame.call, body=body)),
-            prompt_chars=len(question),
+            blocks=blocks,
+            prompt_chars=last.chars,
             redacted=last.redacted,
         )
 
-    def _keys(self, frame: Frame, said: list[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
-        """Return the fingerprint at each level, as ``coarse.fingerprint`` makes it; that of equal texts once."""
-        keys: list[tuple[int, ...]] = []
-        before: tuple[object, ...] = ()
-        for around, digests in zip(frame.numbers, zip(*said, strict=True) if said else repeat(()), strict=False):
-            if (around, digests) != before:
-                before, made = (around, digests), (number(around, digests),)
-            keys.append(made)
-        return tuple(keys)
-
-    def _frame(self, key: tuple[object, ...], record: Record, body: JsonObject) -> Frame | None:
+    def _frame(self, key: tuple[object, ...], record: Record, bare: bytes, listed: bytes) -> Frame | None:
         try:
             return self._frames[key]
         except KeyError:
-            if len(self._frames) >= _MEMO:
+            if len(self._frames) >= _FRAMES:
                 self._frames.clear()
-            found = self._frames[key] = self._framed(record, body)
+            found = self._frames[key] = self._framed(record, bare, listed)
             return found
 
-    def _framed(self, record: Record, body: JsonObject) -> Frame | None:
-        """Return a frame; None where the body is no chat or none that ``serve`` takes."""
+    def _framed(self, record: Record, bare: bytes, listed: bytes) -> Frame | None:
+        """Return a frame; None where the body is no chat, none that ``serve`` takes, or has other messages too."""
         try:
+            body = parsed(bare)
+            if body.get("messages") != []:
+                return None
+            body["messages"] = msgspec.json.decode(listed)
             call = call_of(record, body)
             if call is None or call.dialect != "openai-chat":
                 return None
@@ -157,10 +177,46 @@ class PlainChats:
         return tuple(numbers)
 
 
-def _digests(text: str, ways: list[Digest]) -> tuple[int, ...]:
+def _keys(frame: Frame, said: list[Said]) -> tuple[tuple[int, ...], ...]:
+    """Return the fingerprint at each level, as ``coarse.fingerprint`` makes it; that of equal texts once."""
+    keys: list[tuple[int, ...]] = []
+    before, digests_before = -1, b""
+    for level, around in enumerate(frame.numbers):
+        digests = b"".join([one.digests[level] for one in said])
+        if around != before or digests != digests_before:
+            before, digests_before, made = around, digests, (packed_number(around, digests),)
+        keys.append(made)
+    return tuple(keys)
+
+
+def _digests(text: str, ways: list[Digest]) -> tuple[bytes, ...]:
     """Return the digests of a text, those that are made in one way once."""
-    known: dict[Digest, int] = {}
+    known: dict[Digest, bytes] = {}
     for way in ways:
         if way not in known:
-            known[way] = way(text)
+            known[way] = _pack(way(text))
     return tuple([known[way] for way in ways])
+
+
+class _Spoken:
+    """What was made of texts as they are spelt, the latest two generations."""
+
+    def __init__(self, make: Callable[[str, int], Said]) -> None:
+        self._make = make
+        self._young: dict[bytes, Said] = {}
+        self._old: dict[bytes, Said] = {}
+
+    def __call__(self, spelt: msgspec.Raw) -> Said:
+        """Return what is made of a text. Raise DecodeError where it is none, CallError where it cannot be one."""
+        key = bytes(spelt)
+        if len(key) > _LONG:
+            key = xxhash.xxh3_128_digest(key)
+        found = self._young.get(key)
+        if found is None:
+            found = self._old.get(key)
+            if found is None:
+                found = self._make(_decode_text(spelt), bytes(spelt).count(b'"'))
+            self._young[key] = found
+            if len(self._young) >= _TEXTS:
+                self._old, self._young = self._young, {}
+        return found

@@ -36,7 +36,7 @@ class NotARequest(Exception):
     """A line that is fine but no request to a model (a span of another kind, a header); the text says which."""
 
 
-class Record(msgspec.Struct, kw_only=True):
+class Record(msgspec.Struct, kw_only=True, gc=False):
     """One request. ``at`` is seconds since the epoch (or since the log's start); None is what the log does not say.
 
     ``request`` is the body as raw JSON or parsed; None where the log has no content. ``input_tokens`` includes what

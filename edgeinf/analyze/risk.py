@@ -89,15 +89,11 @@ Pair = tuple[int, int, str | None]
 
 def _repeats(ids: Any, usable: Any) -> Any:
     """Return the first two usable rows of each class that has two, in the order of the log."""
-    rows = np.flatnonzero((ids != NO_ID) & usable)
+    rows = np.flatnonzero((ids != NO_ID) & usable).astype(np.int32)
     order = rows[order_of(ids[rows])]
     begins = np.append(True, ids[order[1:]] != ids[order[:-1]]) if len(order) else np.zeros(0, bool)
-    firsts = np.flatnonzero(begins)
-    second = firsts + 1
-    inside = second < len(order)
-    firsts, second = firsts[inside], second[inside]
-    same = ids[order[firsts]] == ids[order[second]]
-    return _by_row(order[firsts[same]], order[second[same]])
+    firsts = np.flatnonzero(begins[:-1] & ~begins[1:])
+    return _by_row(order[firsts], order[firsts + 1])
 
 
 def _by_row(first: Any, second: Any) -> Any:
@@ -108,12 +104,13 @@ def _by_row(first: Any, second: Any) -> Any:
 def _newly_merged(ids: Any, before: Any, usable: Any) -> Any:
     """Return, per class that the level before kept apart, its first row and the first that was not merged with it, in
     the order of the log."""
-    rows = np.flatnonzero((ids != NO_ID) & (before != NO_ID) & usable)
+    rows = np.flatnonzero((ids != NO_ID) & (before != NO_ID) & usable).astype(np.int32)
     order = rows[order_of(ids[rows])]
+    del rows
     if not len(order):
         return np.zeros((0, 2), np.int64)
     begins = np.append(True, ids[order[1:]] != ids[order[:-1]])
-    first = order[np.maximum.accumulate(np.where(begins, np.arange(len(order)), 0))]
+    first = order[np.maximum.accumulate(np.where(begins, np.arange(len(order), dtype=np.int32), np.int32(0)))]
     other = np.flatnonzero(before[order] != before[first])
     _, once = np.unique(ids[order[other]], return_index=True)
     chosen = other[once]

@@ -11,7 +11,8 @@ import msgspec
 
 from edgeinf.analyze import heap, scan
 from edgeinf.analyze.columns import ANSWERED, ELIGIBLE, SAMPLED
-from edgeinf.analyze.curves import Curves, level_curves, warmup
+from edgeinf.analyze.curves import Curves, warmup
+from edgeinf.analyze.curving import Curving
 from edgeinf.analyze.gateway_hits import GatewayHits, gateway_hits
 from edgeinf.analyze.levels import LevelRun, run_level
 from edgeinf.analyze.log import Log, gather
@@ -120,14 +121,21 @@ def study(
     crew = crew or scan.Crew(log.plan, 1)
     levels, repeated, best, comparing = _levels(log, scope, options, say, crew)
     default = levels.get(options.level)
-    say("risk", 0, 0)
-    risk = risks(log, levels)
-    say("why equal questions miss", 0, 0)
-    misses = None if comparing is None else comparing.misses()
-    crew.dismiss()
-    say("curves", 0, 0)
-    curves = _curves(log, levels, options)
-    heap.give_back()
+    with Curving(log, options) as curving:
+        for run in levels.values():
+            if run is not None:
+                curving.begin(run)
+        say("risk", 0, 0)
+        risk = risks(log, levels)
+        heap.give_back()
+        say("why equal questions miss", 0, 0)
+        misses = None if comparing is None else comparing.misses()
+        crew.dismiss()
+        say("what it would bring", 0, 0)
+        expected = whatif(log, default, options, probe) if default is not None else None
+        heap.give_back()
+        say("curves", 0, 0)
+        curves = curving.curves()
     say("the provider's prefix cache", 0, 0)
     said = labels(log, [t.row for t in best])
     allowed = log.has(ELIGIBLE) if scope.allowed is None else log.has(ELIGIBLE) & scope.allowed
@@ -149,7 +157,7 @@ def study(
         risk=risk,
         prefix=prefix(log, rules, input_price(prices)),
         gateways=gateway_hits(log, options.policy.ttl_s),
-        whatif=whatif(log, default, options, probe) if default is not None else None,
+        whatif=expected,
         priced=priced,
         warnings=warnings_of(log),
         took_s=clock() - started,
@@ -159,7 +167,7 @@ def study(
 def _levels(
     log: Log, scope: Scoped, options: Options, say: Report, crew: scan.Crew
 ) -> tuple[dict[str, LevelRun | None], Repeats | None, list[Top], Comparing | None]:
-    """Run each level, and let go of its keys: they take as much memory as half the log.
+    """Run each level, and let go of its keys.
 
     The level that leads comes first, so that its misses are compared while this process does the others.
     """
@@ -185,15 +193,6 @@ def _levels(
             heap.give_back()
         del log.keys[name]
     return levels, repeated, best, comparing
-
-
-def _curves(log: Log, levels: dict[str, LevelRun | None], options: Options) -> dict[str, Curves]:
-    found: dict[str, Curves] = {}
-    for name, run in levels.items():
-        if run is not None:
-            heap.give_back()
-            found[name] = level_curves(log, run, options, table=name == options.level)
-    return found
 
 
 def _sampled(log: Log, default: LevelRun | None, allowed: Any) -> dict[str, tuple[int, int]]:

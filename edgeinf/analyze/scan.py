@@ -8,6 +8,7 @@ import os
 import signal
 from array import array
 from collections.abc import Callable, Iterable, Iterator
+from multiprocessing.pool import Pool
 from typing import Any, Self, TypeVar
 
 import msgspec
@@ -73,6 +74,7 @@ def reader_of(plan: ScanPlan) -> AnyReader:
 
 def prepare(files: Iterable[str]) -> None:
     """Begin to start what makes workers, if these files are large: it takes as long as to import the rest."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # nothing here needs its threads, which begin by spinning
     if sum(os.path.getsize(file) for file in files if os.path.isfile(file)) >= _PARALLEL_BYTES and _SERVED:
         _context()
         from multiprocessing.forkserver import ensure_running
@@ -87,6 +89,14 @@ def _context() -> Any:
     if _SERVED:
         context.set_forkserver_preload([__name__])
     return context
+
+
+class _Workers(Pool):
+    """Processes that are looked after when one of them ends. The standard ones are whenever a result is about to be
+    read, over and over until it is, which takes a tenth of a core from the processes that make results."""
+
+    def _get_sentinels(self) -> list[Any]:
+        return [self._change_notifier._reader]  # type: ignore[attr-defined]  # which tells of the end of all work
 
 
 class Crew:
@@ -105,7 +115,7 @@ class Crew:
         self.dismiss()
 
     def _start(self) -> None:
-        self._pool = _context().Pool(self._workers, initializer=_start, initargs=(self.plan,))
+        self._pool = _Workers(self._workers, _start, (self.plan,), context=_context())
 
     def renew(self) -> None:
         """Put new processes in the place of those that work, without what these remember."""

@@ -13,7 +13,7 @@ from edgeinf.analyze.coarse import coarse_levels
 from edgeinf.analyze.interpret import Interpreter
 from edgeinf.analyze.meaning import Meaning
 from edgeinf.analyze.plain import PlainChats
-from edgeinf.analyze.record import Record, quick
+from edgeinf.analyze.record import Record
 from edgeinf.core.cacheable import CachePolicy
 from edgeinf.core.normalize.levels import LEVELS
 from tests.core.normalize.texts import nasty_texts
@@ -54,8 +54,7 @@ def _short(*records: Record) -> list[Meaning | None]:
     found: list[Meaning | None] = []
     for record in records:
         assert isinstance(record.request, bytes)
-        body = quick(record.request)
-        found.append(None if body is None else plain.meaning(record, record.request, body))
+        found.append(plain.meaning(record, record.request))
     return found
 
 

@@ -79,7 +79,7 @@ class _Line(msgspec.Struct):
     id: Any = None
 
 
-class _Plain(Record, kw_only=True):
+class _Plain(Record, kw_only=True, gc=False):
     """A record as it stands in a line, in the names that we document and the types that they should have.
 
     Nothing of it needs to be looked at again; any other line is refused here, and read with care.
