@@ -58,7 +58,7 @@ class Origin:
         message = {"role": "assistant", "content": text}
         return Answer({"id": "c", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
 
-    async def warm(self, url: str, count: int) -> int:
+    async def warm(self, url: str, count: int, *, http2: bool = False) -> int:
         return 0
 
     async def aclose(self) -> None:

@@ -119,6 +119,7 @@ class Region:
     headers: dict[t.HeaderName, t.HeaderValue] = field(default_factory=dict)
     timeouts: Timeouts = Timeouts()
     max_concurrency: t.Count | None = None
+    http2: bool = False
     load: Load | None = None
     completeness: Literal["strict", "no-done", "no-finish-reason"] = "strict"
     weight: t.Weight = 1.0

@@ -62,7 +62,8 @@ async def _ask(client: Client, target: Target, account: Headers) -> str | None:
     origin, name = target.origin, target.adapter.name
     headers = [*own_headers(origin), *account]
     try:
-        status, body = await fetch(client, origin.url("/v1/models", ""), headers, origin.timeouts.connect)
+        url = origin.url("/v1/models", "")
+        status, body = await fetch(client, url, headers, origin.timeouts.connect, http2=origin.http2)
         listed = msgspec.json.decode(body, type=_Models) if status == 200 else None
     except (OriginFailure, TimeoutError, msgspec.DecodeError):
         return None
@@ -74,7 +75,9 @@ async def _ask(client: Client, target: Target, account: Headers) -> str | None:
     headers = [*headers, (b"content-type", b"application/json")]
     url = origin.url("/v1/load_lora_adapter", "")
     try:
-        status, body = await fetch(client, url, headers, origin.timeouts.connect, method="POST", body=wanted)
+        status, body = await fetch(
+            client, url, headers, origin.timeouts.connect, method="POST", body=wanted, http2=origin.http2
+        )
     except (OriginFailure, TimeoutError) as error:
         return f"the adapter {name!r} could not be loaded: {error or 'it took too long'}"
     if status == 200 or b"already" in body:

@@ -49,6 +49,7 @@ class Request(msgspec.Struct, kw_only=True):
     headers: Headers
     body: bytes | AsyncIterable[bytes] = b""
     connect_timeout_s: float = 3.0
+    http2: bool = False  # offer it; an origin that does not speak it is asked over HTTP/1.1
 
 
 class Response(Protocol):
@@ -76,8 +77,11 @@ class Client(Protocol):
         """Return the answer's head. Raise OriginFailure; on cancellation the connection is closed."""
         ...
 
-    async def warm(self, url: str, count: int) -> int:
-        """Open connections until ``count`` are idle and return how many are. Raise OriginFailure."""
+    async def warm(self, url: str, count: int, *, http2: bool = False) -> int:
+        """Open connections until ``count`` are ready and return how many are. Raise OriginFailure.
+
+        With HTTP/2 one suffices.
+        """
         ...
 
     def tidy(self) -> None:

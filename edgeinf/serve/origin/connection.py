@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import socket
 from collections import deque
 from collections.abc import AsyncIterable, Callable
 from typing import cast
@@ -17,14 +16,13 @@ import httptools
 
 from edgeinf.core.wire.headers import Headers
 from edgeinf.serve.origin.client import ConnectionLost, Malformed, Request
+from edgeinf.serve.origin.keeping import keep_alive
 
 __all__ = ["Connection"]
 
 # Unread bytes of one answer above which the socket is no longer read.
 _HIGH = 256 * 1024
 _MAX_HEAD = 64 * 1024
-# Middle boxes forget silent connections after some minutes, and a whole answer may be silent for as long.
-_KEEPALIVE_S = 30
 
 
 class Connection(asyncio.Protocol):
@@ -65,13 +63,7 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)  # uvloop's is one without saying so
-        sock = transport.get_extra_info("socket")
-        if sock is not None:
-            with contextlib.suppress(OSError):
-                sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-                if hasattr(socket, "TCP_KEEPIDLE"):
-                    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _KEEPALIVE_S)
-                    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, _KEEPALIVE_S)
+        keep_alive(transport)
 
     def data_received(self, data: bytes) -> None:
         if self.lost is not None:

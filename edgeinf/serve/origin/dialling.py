@@ -13,14 +13,18 @@ import itertools
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
+from functools import cache
 from typing import TypeVar
 
-__all__ = ["Resolve", "dial", "resolve"]
+from edgeinf.serve.origin.client import ConnectFailed
+
+__all__ = ["Resolve", "TlsContexts", "dial", "reach", "resolve", "tls_contexts"]
 
 _STAGGER_S = 0.25
 
 P = TypeVar("P", bound=asyncio.BaseProtocol)
 Resolve = Callable[[str, int], Awaitable[list[str]]]
+TlsContexts = Callable[..., ssl.SSLContext]
 
 
 async def resolve(host: str, port: int) -> list[str]:
@@ -70,6 +74,41 @@ async def dial(
             transport = getattr(outcome, "transport", None)
             if transport is not None:
                 transport.abort()  # it stood in the same turn as the winner
+
+
+async def reach(
+    make: Callable[[], P],
+    host: str,
+    port: int,
+    context: ssl.SSLContext | None,
+    timeout_s: float,
+    *,
+    resolve: Resolve = resolve,
+) -> P:
+    """Return the protocol of an open connection. Raise ConnectFailed, which says what stood in the way."""
+    where = f"{host}:{port}"
+    try:
+        async with asyncio.timeout(timeout_s):
+            return await dial(make, host, port, context, resolve=resolve)
+    except TimeoutError:
+        raise ConnectFailed(f"no connection to {where} within {timeout_s:g} s") from None
+    except ssl.SSLError as error:
+        reason = getattr(error, "verify_message", None) or error.reason or str(error)
+        raise ConnectFailed(f"TLS with {where} failed: {reason}") from None
+    except (OSError, UnicodeError) as error:
+        raise ConnectFailed(f"cannot connect to {where}: {getattr(error, 'strerror', None) or error}") from None
+
+
+def tls_contexts(ca_file: str | None) -> TlsContexts:
+    """Return what makes a client's side of TLS, once for each list of protocols offered by ALPN."""
+
+    @cache
+    def context(*protocols: str) -> ssl.SSLContext:
+        made = ssl.create_default_context(cafile=ca_file)
+        made.set_alpn_protocols(list(protocols))
+        return made
+
+    return context
 
 
 async def _connect(make: Callable[[], P], address: str, port: int, host: str, context: ssl.SSLContext | None) -> P:

@@ -83,4 +83,5 @@ def outgoing(
         headers=headers,
         body=body,
         connect_timeout_s=origin.timeouts.connect,
+        http2=origin.http2,
     )

@@ -11,21 +11,16 @@ import ssl
 import time
 from collections import deque
 from collections.abc import Callable
-from urllib.parse import urlsplit
 
-from edgeinf.serve.origin.client import ConnectFailed, ConnectionLost, Request
+from edgeinf.serve.origin.address import Address, locate
+from edgeinf.serve.origin.client import Client, ConnectionLost, Request, Response
 from edgeinf.serve.origin.connection import Connection
-from edgeinf.serve.origin.dialling import Resolve, dial, resolve
+from edgeinf.serve.origin.dialling import Resolve, reach, resolve, tls_contexts
+from edgeinf.serve.origin.keeping import MAX_AGE_S, MAX_IDLE_S, RACE_S
 
 __all__ = ["Connections"]
 
-# An idle connection is not used again after this long: origins and their balancers drop them at 60 s or more.
-_MAX_IDLE_S = 45.0
-# A connection is not used again when it is older than this, so that a changed DNS answer is followed.
-_MAX_AGE_S = 300.0
 _MAX_IDLE = 256
-# A kept connection that the origin closes so soon after a request was written had been closed before it arrived.
-_RACE_S = 1.0
 
 
 class _Answer:
@@ -62,19 +57,10 @@ class _Pool:
     """The connections to one scheme, host and port."""
 
     def __init__(
-        self,
-        scheme: str,
-        host: str,
-        port: int,
-        context: ssl.SSLContext | None,
-        now: Callable[[], float],
-        resolve: Resolve,
+        self, address: Address, context: ssl.SSLContext | None, now: Callable[[], float], resolve: Resolve
     ) -> None:
-        self._host, self._port, self._ssl, self._now, self._resolve = host, port, context, now, resolve
-        default = 443 if scheme == "https" else 80
-        shown = f"[{host}]" if ":" in host else host
-        authority = shown if port == default else f"{shown}:{port}"
-        self.authority = authority.encode("ascii" if authority.isascii() else "idna")
+        self._host, self._port, self._ssl, self._now, self._resolve = address.host, address.port, context, now, resolve
+        self.authority = address.authority
         self.idle: deque[Connection] = deque()  # the longest unused first
         self.busy: set[Connection] = set()
 
@@ -92,30 +78,20 @@ class _Pool:
 
     async def connect(self, timeout_s: float) -> Connection:
         loop = asyncio.get_running_loop()
-        where = f"{self._host}:{self._port}"
-        try:
-            async with asyncio.timeout(timeout_s):
-                return await dial(
-                    lambda: Connection(loop, self._now), self._host, self._port, self._ssl, resolve=self._resolve
-                )
-        except TimeoutError:
-            raise ConnectFailed(f"no connection to {where} within {timeout_s:g} s") from None
-        except ssl.SSLError as error:
-            reason = getattr(error, "verify_message", None) or error.reason or str(error)
-            raise ConnectFailed(f"TLS with {where} failed: {reason}") from None
-        except (OSError, UnicodeError) as error:
-            raise ConnectFailed(f"cannot connect to {where}: {getattr(error, 'strerror', None) or error}") from None
+        return await reach(
+            lambda: Connection(loop, self._now), self._host, self._port, self._ssl, timeout_s, resolve=self._resolve
+        )
 
     def give_back(self, connection: Connection) -> None:
         self.busy.discard(connection)
-        if connection.reusable and self._now() - connection.born < _MAX_AGE_S:
+        if connection.reusable and self._now() - connection.born < MAX_AGE_S:
             connection.idle_since = self._now()
-            self._keep(connection)
+            self.keep(connection)
         else:
             connection.abort()
         self.tidy()
 
-    def _keep(self, connection: Connection, *, last: bool = True) -> None:
+    def keep(self, connection: Connection, *, last: bool = True) -> None:
         connection.kept = True
         connection.on_idle_lost = self._lost
         if last:
@@ -132,7 +108,7 @@ class _Pool:
         self.tidy()
         fresh = [c for c in self.idle if self._usable(c)]
         for _ in range(count - len(fresh)):
-            self._keep(await self.connect(5.0), last=False)
+            self.keep(await self.connect(5.0), last=False)
         return len(self.idle)
 
     def tidy(self) -> None:
@@ -144,7 +120,7 @@ class _Pool:
 
     def _usable(self, connection: Connection) -> bool:
         now = self._now()
-        return connection.open and now - connection.idle_since < _MAX_IDLE_S and now - connection.born < _MAX_AGE_S
+        return connection.open and now - connection.idle_since < MAX_IDLE_S and now - connection.born < MAX_AGE_S
 
     def close(self) -> None:
         for connection in (*self.idle, *self.busy):
@@ -161,13 +137,16 @@ class Connections:
         self, *, ca_file: str | None = None, now: Callable[[], float] = time.monotonic, resolve: Resolve = resolve
     ) -> None:
         self._ca_file = ca_file
+        self._tls = tls_contexts(ca_file)
         self._now = now
         self._resolve = resolve
-        self._context: ssl.SSLContext | None = None
+        self._http2: Client | None = None
         self._pools: dict[tuple[str, str, int], _Pool] = {}
         self._split: dict[str, tuple[_Pool, bytes]] = {}
 
-    async def send(self, request: Request) -> _Answer:
+    async def send(self, request: Request) -> Response:
+        if request.http2:
+            return await self._over_http2().send(request)
         pool, target = self._locate(request.url)
         head = _head(request, pool.authority, target)
         fresh = False
@@ -180,54 +159,58 @@ class Connections:
                 pool.busy.discard(connection)
                 connection.abort()
                 # A kept connection that the origin closed just now: nothing was answered, so ask on a fresh one.
-                raced = isinstance(error, ConnectionLost) and kept and connection.closed_idle(_RACE_S)
+                raced = isinstance(error, ConnectionLost) and kept and connection.closed_idle(RACE_S)
                 if raced and isinstance(request.body, bytes):
                     fresh = True
                     continue
                 raise
             return _Answer(connection, pool)
 
-    async def warm(self, url: str, count: int) -> int:
+    async def warm(self, url: str, count: int, *, http2: bool = False) -> int:
+        if http2:
+            return await self._over_http2().warm(url, count, http2=True)
         pool, _ = self._locate(url)
         return await pool.warm(count)
 
     def tidy(self) -> None:
         for pool in self._pools.values():
             pool.tidy()
+        if self._http2 is not None:
+            self._http2.tidy()
 
     async def aclose(self) -> None:
         for pool in self._pools.values():
             pool.close()
         self._pools.clear()
         self._split.clear()
+        if self._http2 is not None:
+            await self._http2.aclose()
         await asyncio.sleep(0)
+
+    def adopt(self, url: str, connection: Connection) -> None:
+        """Keep a connection that was opened elsewhere."""
+        self._locate(url)[0].keep(connection)
+
+    def _over_http2(self) -> Client:
+        if self._http2 is None:
+            from edgeinf.serve.origin.http2.pool import Multiplexed  # only where a region asks for it
+
+            self._http2 = Multiplexed(ca_file=self._ca_file, now=self._now, resolve=self._resolve)
+        return self._http2
 
     def _locate(self, url: str) -> tuple[_Pool, bytes]:
         known = self._split.get(url)
         if known is not None:
             return known
-        parts = urlsplit(url)
-        scheme, host = parts.scheme.lower(), parts.hostname or ""
-        if scheme not in ("http", "https") or not host:
-            raise ConnectFailed("the region's url is not http(s)")
-        port = parts.port or (443 if scheme == "https" else 80)
-        pool = self._pools.get((scheme, host, port))
+        address = locate(url)
+        pool = self._pools.get(address[:3])
         if pool is None:
-            context = self._tls() if scheme == "https" else None
-            pool = self._pools[(scheme, host, port)] = _Pool(scheme, host, port, context, self._now, self._resolve)
-        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        if not target.isascii() or not target.isprintable() or " " in target:
-            raise ConnectFailed("the request's path or query holds characters that no request line can carry")
-        located = (pool, target.encode("ascii"))
+            context = self._tls("http/1.1") if address.scheme == "https" else None
+            pool = self._pools[address[:3]] = _Pool(address, context, self._now, self._resolve)
+        located = (pool, address.target)
         if len(self._split) < 1024:
             self._split[url] = located
         return located
-
-    def _tls(self) -> ssl.SSLContext:
-        if self._context is None:
-            self._context = ssl.create_default_context(cafile=self._ca_file)
-            self._context.set_alpn_protocols(["http/1.1"])
-        return self._context
 
 
 def _head(request: Request, authority: bytes, target: bytes) -> bytes:

@@ -27,6 +27,7 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True):
     timeouts: Timeouts
     completeness: str = "strict"
     max_concurrency: int | None = None
+    http2: bool = False
     weight: float = 1.0
     priority: int = 0
     place: Place | None = None
@@ -67,6 +68,7 @@ def make_origin(region: Region) -> Origin:
         timeouts=region.timeouts,
         completeness=region.completeness,
         max_concurrency=region.max_concurrency,
+        http2=region.http2,
         weight=region.weight,
         priority=region.priority,
         place=place_of(region.location),

@@ -87,7 +87,7 @@ class Upkeep:
 
     async def _warm(self, origin: Origin, count: int) -> None:
         try:
-            await self._runtime.client.warm(origin.base, count)
+            await self._runtime.client.warm(origin.base, count, http2=origin.http2)
         except OriginFailure:
             pass  # a call will find out, or an active check
 
@@ -98,9 +98,10 @@ class Upkeep:
         self._calls[origin.name] = state.calls
         if asked and state.health.state(clock.monotonic()) == CLOSED:
             return
+        client, headers = self._runtime.client, own_headers(origin)
         url = origin.url(f"/v1/{path.lstrip('/')}", "")
         try:
-            status, _ = await fetch(self._runtime.client, url, own_headers(origin), origin.timeouts.connect)
+            status, _ = await fetch(client, url, headers, origin.timeouts.connect, http2=origin.http2)
         except (OriginFailure, TimeoutError):
             status = 0
         # A refusal is an answer: without a credential of its own a region says 401 and is there all the same.
@@ -145,10 +146,11 @@ async def fetch(
     method: str = "GET",
     body: bytes = b"",
     patience_s: float = _PATIENCE_S,
+    http2: bool = False,
 ) -> tuple[int, bytes]:
     """Return status and body of a small request of our own. Raise OriginFailure, TimeoutError."""
     async with asyncio.timeout(connect_s + patience_s):
-        request = Request(method=method, url=url, headers=headers, body=body, connect_timeout_s=connect_s)
+        request = Request(method=method, url=url, headers=headers, body=body, connect_timeout_s=connect_s, http2=http2)
         response = await client.send(request)
         try:
             parts: list[bytes] = []

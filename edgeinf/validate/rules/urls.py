@@ -63,6 +63,19 @@ def _health_path(facts: Facts) -> Iterator[Finding]:
             return
 
 
+def _plain_http2(facts: Facts) -> Iterator[Finding]:
+    for path, region in facts.items("regions"):
+        if region.http2 and urlsplit(region.url).scheme.lower() == "http":
+            yield Finding(
+                path=(*path, "http2"),
+                message="http2 has no effect on an http:// url: the two ends agree on it in the TLS handshake",
+                help="write an https:// url, or remove http2",
+                related=(("the url is here", (*path, "url")),),
+                needs=((*path, "url"),),
+                at_key=True,
+            )
+
+
 RULES = (
     Rule(
         code="W341",
@@ -90,5 +103,14 @@ RULES = (
         example="regions: [{name: a, url: https://a.example.com/v1}]\nrouting: {health: {active: {path: /v1/models}}}",
         instead="regions: [{name: a, url: https://a.example.com/v1}]\nrouting: {health: {active: {path: /models}}}",
         check=_health_path,
+    ),
+    Rule(
+        code="W344",
+        severity="warning",
+        title="HTTP/2 without TLS",
+        why="It is offered in the TLS handshake; where there is none, calls go over HTTP/1.1.",
+        example="regions: [{name: a, url: http://127.0.0.1:8000/v1, http2: true}]",
+        instead="regions: [{name: a, url: https://a.example.com/v1, http2: true}]",
+        check=_plain_http2,
     ),
 )

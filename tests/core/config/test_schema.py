@@ -32,6 +32,7 @@ regions:
     headers: {X-Team: search}
     timeouts: {connect: 3s, ttft: 120s, idle: 120s, total: 10m}
     max_concurrency: 200
+    http2: true
     load: {metrics: "http://10.0.0.5:8000/metrics", kind: vllm}
     completeness: strict
   - {name: saopaulo, url: "https://sa.example.com/v1", api_key: "${A_KEY}", location: {lat: -23.5, lon: -46.6}}
