@@ -95,16 +95,17 @@ def probe(
     Exit codes: 0 fine, 1 a gate failed, 2 wrong usage, 4 a gate is inconclusive, 5 nothing was reachable.
     """
     words = targets or []
-    form = _one_of({"json": as_json, "jsonl": as_jsonl, "csv": as_csv, "prometheus": as_prometheus}, "text")
+    forms = {"json": as_json, "jsonl": as_jsonl, "csv": as_csv, "prometheus": as_prometheus}
+    form = _one_of({**forms, "best": best, "emit-config": emit_config}, "text")
     if words[:1] == ["diff"]:
-        return write_diff(words[1:], form)
+        return write_diff(words[1:], form, html)
     if explain and not words and config is None:
         return print_definitions(form)
     from edgeinf.core.pricing import Prices
     from edgeinf.core.units import parse_duration
     from edgeinf.probe.cost import estimate, price_of
-    from edgeinf.probe.diff import read_saved
-    from edgeinf.probe.gate import parse_slo
+    from edgeinf.probe.diff import check_shared, read_saved
+    from edgeinf.probe.gate import check_targets, parse_slo
     from edgeinf.probe.plan import Plan
     from edgeinf.probe.request import FEW_TOKENS, PROMPT, Asked
     from edgeinf.probe.run import Run
@@ -119,6 +120,9 @@ def probe(
     settings = _read_config(config, words)
     prices = Prices(settings[0].prices if settings else {})
     found = _targets(words, settings, dialect, model, key_env or [])
+    check_targets(gates, [t.name for t in found])
+    if before is not None:
+        check_shared(before.samples, [t.name for t in found], str(baseline))
     asked = Asked(prompt=prompt or PROMPT, max_tokens=max_tokens or FEW_TOKENS, cached=cached)
     plan = Plan(
         rounds=rounds or 20,
@@ -135,7 +139,7 @@ def probe(
     )
     found = found if mode == "ping" else [with_model(t, route) for t in found]
     run = Run(found, plan, route, prices=price_of({t.name: t for t in found}, prices), budget_usd=budget_usd)
-    _say_needed(gates, plan)
+    _say_needed(gates, plan, endless=watch and rounds is None)
     _say_cost(estimate(run, prices), budget_usd, yes=yes, endless=watch and rounds is None)
     session = Session(run, route)
     with _shown(run, watch=watch):
@@ -237,13 +241,15 @@ def _targets(
     return unique(found)
 
 
-def _say_needed(gates: list[Slo], plan: Plan) -> None:
+def _say_needed(gates: list[Slo], plan: Plan, *, endless: bool) -> None:
     """Say before the run which gates it cannot decide."""
     from edgeinf.probe.gate import rounds_needed
 
     for gate in gates:
-        needed = rounds_needed(gate)
-        if needed > plan.rounds:
+        needed = rounds_needed(gate, plan)
+        if endless:
+            output.note(f"{gate.text}: needs {needed} rounds to be decided")
+        elif needed > plan.rounds:
             output.note(f"{gate.text}: needs {needed} rounds to be decided, {plan.rounds} will be made")
 
 

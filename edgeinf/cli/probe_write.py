@@ -128,12 +128,15 @@ def print_definitions(form: str) -> int:
     return 0
 
 
-def write_diff(files: list[str], form: str) -> int:
-    from edgeinf.probe.diff import compare, diff_report, is_worse, read_saved, to_document
+def write_diff(files: list[str], form: str, html: Path | None = None) -> int:
+    from edgeinf.probe.diff import check_shared, compare, diff_report, is_worse, read_saved, to_document
 
     if len(files) != 2:
         raise UsageError("diff compares two saved runs", hint="edgeinf probe diff before.json after.json")
+    if form not in ("text", "json") or html is not None:
+        raise UsageError("diff writes text, or a document with --json")
     before, after = (read_saved(Path(f)) for f in files)
+    check_shared(before.samples, list(dict.fromkeys(a.target for a in after.samples)), files[0])
     changes = compare(before.samples, after.samples)
     if form == "json":
         output.print_json(to_document(changes, before.at, after.at))

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from edgeinf.core.stats import Difference, bootstrap_difference, holm, proportion_bounds, quantile, samples_needed
-from edgeinf.probe.stats import rounds_of, values_of
+from edgeinf.probe.stats import counting, rounds_of, values_of
 from edgeinf.probe.values import Attempt, Phase
 
 __all__ = ["AgentLoop", "Ranked", "Recommendation", "agent_loop", "rank", "recommend"]
@@ -61,7 +61,8 @@ def rank(attempts: Mapping[str, Sequence[Attempt]], figure: str, phase: Phase, r
     for name, made in attempts.items():
         values = seen[name] = values_of(made, figure, phase)
         medians[name] = quantile(values, 0.5) if values else None
-        high = proportion_bounds(sum(a.ok for a in made), len(made)).high
+        counted = counting(made)
+        high = proportion_bounds(sum(a.ok for a in counted), len(counted)).high
         healthy[name] = high is not None and high >= _HEALTHY
 
     def order(name: str) -> tuple[bool, bool, float]:

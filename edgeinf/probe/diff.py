@@ -12,10 +12,10 @@ import msgspec
 from edgeinf.core.errors import UsageError
 from edgeinf.core.report.tree import Column, Section, Table, Text
 from edgeinf.core.stats import bootstrap_difference, holm, newcombe, quantile
-from edgeinf.probe.stats import values_of
+from edgeinf.probe.stats import counting, values_of
 from edgeinf.probe.values import Attempt, Phase
 
-__all__ = ["Change", "Saved", "compare", "diff_report", "is_worse", "read_saved", "to_document"]
+__all__ = ["Change", "Saved", "check_shared", "compare", "diff_report", "is_worse", "read_saved", "to_document"]
 
 _ALPHA = 0.05
 # figures that are compared -> the phase they are taken from
@@ -62,13 +62,23 @@ def read_saved(path: Path) -> Saved:
         raise UsageError(f"not a saved run ({path}): {error}", hint="write one with edgeinf probe --save F") from None
 
 
+def check_shared(before: Sequence[Attempt], names: Sequence[str], where: str) -> None:
+    """Raise UsageError where a saved run holds none of the targets: nothing could be found worse."""
+    held = dict.fromkeys(a.target for a in before)
+    if not any(name in held for name in names):
+        raise UsageError(
+            f"no target to compare: {where} holds {', '.join(held) or 'none'}, not {', '.join(names) or 'any other'}",
+            hint="name the targets alike, as NAME=URL",
+        )
+
+
 def compare(before: Sequence[Attempt], after: Sequence[Attempt], *, seed: int = 1) -> list[Change]:
     """Return the changes of every target that both runs hold, times by bootstrap, success by Newcombe."""
     shared = [n for n in dict.fromkeys(a.target for a in after) if any(b.target == n for b in before)]
     found: list[tuple[Change, float | None]] = []
     for name in shared:
-        old = [a for a in before if a.target == name and a.phase != "preflight"]
-        new = [a for a in after if a.target == name and a.phase != "preflight"]
+        old = counting([a for a in before if a.target == name])
+        new = counting([a for a in after if a.target == name])
         found.append((_success(name, old, new), None))
         for figure, usual in _COMPARED.items():
             for phase in dict.fromkeys((usual, "cold")):

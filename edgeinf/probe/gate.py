@@ -12,17 +12,28 @@ import msgspec
 from edgeinf.core.errors import UsageError
 from edgeinf.core.stats import Bounds, proportion_bounds, quantile, quantile_bounds, samples_needed
 from edgeinf.probe.figures import COLD, LOAD
-from edgeinf.probe.stats import values_of
+from edgeinf.probe.plan import COLD_EVERY, Plan
+from edgeinf.probe.stats import counting, values_of
 from edgeinf.probe.values import Attempt, Phase
 
-__all__ = ["Gate", "Slo", "Verdict", "evaluate", "parse_slo", "rounds_needed", "verdict_of"]
+__all__ = [
+    "Gate",
+    "Slo",
+    "Verdict",
+    "check_targets",
+    "evaluate",
+    "parse_slo",
+    "rounds_needed",
+    "samples_of",
+    "verdict_of",
+]
 
 Verdict = Literal["pass", "fail", "inconclusive"]
 
 SUCCESS = "success_rate"
 IMPLICIT = 0.99
 _FORM = re.compile(
-    r"(?:(?P<target>[^\s:]+):)?(?:(?P<phase>cold|warm|idle|load)\.)?(?P<figure>[a-z_]+)"
+    r"(?:(?P<target>\S+):)?(?:(?P<phase>cold|warm|idle|load)\.)?(?P<figure>[a-z_]+)"
     r"(?:\.(?P<quantile>median|p\d{1,2}(?:\.\d+)?))?\s*(?P<op><=|>=|<|>)\s*(?P<limit>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|%|)"
 )
 _ONLY_COLD = ("dns_ms", "tcp_ms", "proxy_ms", "tls_ms", "connect_ms")
@@ -93,7 +104,23 @@ def parse_slo(text: str) -> Slo:
     )
 
 
-def rounds_needed(slo: Slo) -> int:
+def check_targets(slos: Sequence[Slo], names: Sequence[str]) -> None:
+    """Raise UsageError where a rule is for a target that is not measured: nothing would judge it."""
+    for slo in slos:
+        if slo.target is not None and slo.target not in names:
+            near = difflib.get_close_matches(slo.target, names, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"one of: {', '.join(names)}"
+            raise UsageError(f"there is no target {slo.target!r} (gate {slo.text!r})", hint=hint)
+
+
+def rounds_needed(slo: Slo, plan: Plan) -> int:
+    """Return how many rounds without a failure a rule needs; not every round opens a connection."""
+    samples = samples_of(slo)
+    is_cold = slo.phase == "cold" or (slo.phase is None and slo.figure in _ONLY_COLD)
+    return (samples - 1) * COLD_EVERY + 1 if is_cold and plan.mode == "both" and samples else samples
+
+
+def samples_of(slo: Slo) -> int:
     """Return how many successful samples a rule needs before it can pass or fail: p95 59, p50 5."""
     if slo.p is not None:
         return samples_needed(slo.p)
@@ -108,7 +135,7 @@ def evaluate(slos: Sequence[Slo], attempts: dict[str, list[Attempt]], default: P
     out: list[Gate] = []
     for name, made in attempts.items():
         mine = [slo for slo in slos if slo.target in (None, name)]
-        counted = [a for a in made if a.phase != "preflight" or not a.ok]
+        counted = counting(made)
         out += [_success(slo, name, counted) if slo.p is None else _latency(slo, name, made, default) for slo in mine]
         if any(slo.p is not None for slo in mine) and all(slo.p is not None for slo in mine):
             implied = _implied(name, counted)
@@ -131,17 +158,18 @@ def _latency(slo: Slo, name: str, attempts: list[Attempt], default: Phase | None
         phase = "cold"
     elif slo.phase in ("cold", "warm", "idle"):
         phase = slo.phase  # type: ignore[assignment]  # narrowed by the line above
-    values = values_of([a for a in attempts if a.phase != "preflight"], slo.figure, phase)
+    made = [a for a in attempts if a.phase != "preflight" and (a.open_loop or slo.phase != "load")]
+    values = values_of(made, slo.figure, phase)
     bounds = quantile_bounds(values, slo.p) if values else Bounds(low=None, high=None)
     return Gate(
         slo=slo.text,
         target=name,
         outcome=_outcome(bounds, slo.op, slo.limit),
-        value=quantile(values, slo.p) if values else None,
+        value=quantile(values, slo.p) if len(values) >= samples_of(slo) else None,
         low=bounds.low,
         high=bounds.high,
         n=len(values),
-        needed=rounds_needed(slo),
+        needed=samples_of(slo),
     )
 
 

@@ -11,7 +11,7 @@ from edgeinf.core.stats import quantile, quantile_bounds, samples_needed
 from edgeinf.probe.figures import COLD, LOAD, WARM, figures, token_gaps_ms
 from edgeinf.probe.values import Attempt, Phase
 
-__all__ = ["QUANTILES", "Figure", "Measured", "figure", "measure", "rounds_of", "values_of"]
+__all__ = ["QUANTILES", "Figure", "Measured", "counting", "figure", "measure", "rounds_of", "values_of"]
 
 QUANTILES = {"median": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 
@@ -81,9 +81,18 @@ def rounds_of(attempts: Iterable[Attempt], name: str, phase: Phase, rounds: int)
     return out
 
 
+def counting(attempts: Sequence[Attempt]) -> list[Attempt]:
+    """Return the attempts of one target that count: of the checks beforehand only a failure of the last.
+
+    An earlier check only found out how the target wants to be asked.
+    """
+    last = next((a for a in reversed(attempts) if a.phase == "preflight"), None)
+    return [a for a in attempts if a.phase != "preflight" or (a is last and not a.ok)]
+
+
 def measure(name: str, attempts: Sequence[Attempt]) -> Measured:
-    """Summarise the attempts of one target. Preflight attempts count for nothing but their failures."""
-    counted = [a for a in attempts if a.phase != "preflight" or not a.ok]
+    """Summarise the attempts of one target."""
+    counted = counting(attempts)
     errors = Counter(a.error for a in counted if a.error is not None)
     closed = [a for a in counted if not a.open_loop]
     opened = [a for a in counted if a.open_loop]

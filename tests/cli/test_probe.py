@@ -56,12 +56,16 @@ def test_json_goes_to_stdout_and_everything_else_to_stderr(origin):
         (["--cold", "--ping"], 2),
         (["--family", "5"], 2),
         (["--json", "--csv"], 2),
+        (["--json", "--best"], 2),
+        (["--best", "--emit-config"], 2),
+        (["--slo", "elsewhere:ttft_ms.p50 < 5s"], 2),
         (["--rate", "5", "--watch"], 2),
         (["--dialect", "grpc"], 2),
     ],
     ids=[
         *("pass", "fail", "inconclusive", "strict", "wrong gate", "two modes", "wrong family", "two forms"),
-        *("a load is not watched", "wrong dialect"),
+        *("a name is no document", "a name is no config", "a gate on nobody", "a load is not watched"),
+        "wrong dialect",
     ],
 )
 def test_the_exit_code_is_the_contracts(origin, options, code):
@@ -135,6 +139,9 @@ def test_two_runs_are_compared(tmp_path: Path):
     assert compared.returncode == 1
     assert any(c["changed"] for c in json.loads(compared.stdout)["changes"] if c["figure"] == "ttft_ms")
     assert _probe("diff", before, before).returncode == 0
+    other = _probe("other=http://127.0.0.1:9", "--model", "m", "--baseline", before)
+    assert other.returncode == 2
+    assert "no target to compare" in other.stderr
     assert _probe("diff", before).returncode == 2
 
 

@@ -42,6 +42,8 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path):
 def test_a_comparison_needs_two_runs():
     with pytest.raises(UsageError, match="compares two"):
         write_diff(["one.json"], "text")
+    with pytest.raises(UsageError, match="diff writes text"):
+        write_diff(["one.json", "two.json"], "csv")
 
 
 def test_definitions_are_printed_alone(capsys):

@@ -6,8 +6,8 @@ import pytest
 
 from edgeinf.core.errors import UsageError
 from edgeinf.core.report.markdown import to_markdown
-from edgeinf.probe.diff import compare, diff_report, is_worse, read_saved, to_document
-from tests.probe.made import run_of
+from edgeinf.probe.diff import check_shared, compare, diff_report, is_worse, read_saved, to_document
+from tests.probe.made import attempt_of, run_of
 
 
 def _run(middle: float, seed: int, lost: int = 0, n: int = 60):
@@ -30,6 +30,17 @@ def test_more_failures_are_worse():
     success = next(c for c in changes if c.figure == "success_rate")
     assert is_worse(success)
     assert success.high < 0
+
+
+def test_a_target_that_is_refused_at_the_first_check_is_worse():
+    changes = compare(_run(100, 1), [attempt_of(phase="preflight", round=-1, error="auth")])
+    assert [c.figure for c in changes if is_worse(c)] == ["success_rate"]
+
+
+def test_runs_without_a_common_target_are_not_compared():
+    check_shared(_run(1, 1), ["a", "b"], "run.json")
+    with pytest.raises(UsageError, match=r"run\.json holds a, not b"):
+        check_shared(_run(1, 1), ["b"], "run.json")
 
 
 def test_targets_of_one_run_only_are_left_out():

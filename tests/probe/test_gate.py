@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from edgeinf.core.errors import UsageError
 from edgeinf.probe.figures import DEFINITIONS
-from edgeinf.probe.gate import evaluate, parse_slo, rounds_needed, verdict_of
+from edgeinf.probe.gate import check_targets, evaluate, parse_slo, rounds_needed, samples_of, verdict_of
+from edgeinf.probe.plan import Plan
 from tests.probe.made import attempt_of, run_of
 
 
@@ -58,7 +59,37 @@ def test_a_wrong_gate_says_which_part(text, said):
     [("ttft_ms.p95 < 1", 59), ("ttft_ms.p50 < 1", 5), ("ttft_ms.p99 < 1", 299), ("success_rate >= 99%", 299)],
 )
 def test_a_gate_knows_how_many_rounds_it_needs(text, rounds):
-    assert rounds_needed(parse_slo(text)) == rounds
+    assert rounds_needed(parse_slo(text), Plan()) == samples_of(parse_slo(text)) == rounds
+
+
+@pytest.mark.parametrize(
+    ("text", "mode", "rounds"),
+    [("tcp_ms.p50 < 1", "both", 17), ("cold.ttft_ms.p95 < 1", "both", 233), ("tcp_ms.p50 < 1", "cold", 5)],
+    ids=["a connection's figure", "cold ones", "each round is cold"],
+)
+def test_a_gate_on_new_connections_counts_the_rounds_that_open_one(text, mode, rounds):
+    assert rounds_needed(parse_slo(text), Plan(mode=mode)) == rounds
+
+
+def test_a_gate_for_a_target_that_is_not_measured_is_wrong_usage():
+    check_targets([parse_slo("ttft_ms.p50 < 5"), parse_slo("near:ttft_ms.p50 < 5")], ["near", "far"])
+    with pytest.raises(UsageError, match="there is no target 'naer'") as caught:
+        check_targets([parse_slo("naer:ttft_ms.p50 < 5")], ["near", "far"])
+    assert caught.value.hint == "did you mean 'near'?"
+
+
+def test_a_target_without_a_name_is_named_by_its_host_and_port():
+    slo = parse_slo("127.0.0.1:8787:cold.ttft_ms.p50 < 5")
+    assert (slo.target, slo.phase, slo.figure) == ("127.0.0.1:8787", "cold", "ttft_ms")
+
+
+def test_a_gate_shows_no_quantile_that_its_samples_cannot_bound():
+    assert [g.value for g in _judge("ttft_ms.p95 < 800", [1.0] * 58)] == [None]
+    assert [g.value for g in _judge("ttft_ms.p95 < 800", [1.0] * 59)] == [1.0]
+
+
+def test_a_gate_on_an_open_loop_is_not_judged_by_a_closed_one():
+    assert _outcomes("load.ttft_ms.p50 < 800", [1.0] * 9) == ["inconclusive"]
 
 
 def test_nine_samples_cannot_decide_a_p95_whatever_they_are():

@@ -45,6 +45,13 @@ def test_a_successful_check_beforehand_counts_for_nothing():
     assert measure("a", made).attempts == 1
 
 
+def test_a_check_that_was_repeated_in_another_way_is_no_failure():
+    learnt = [attempt_of(phase="preflight", error="no_tokens"), attempt_of(phase="preflight"), *run_of([10.0])]
+    assert (measure("a", learnt).attempts, measure("a", learnt).errors) == (1, {})
+    refused = [attempt_of(phase="preflight", error="no_tokens"), attempt_of(phase="preflight", error="auth")]
+    assert (measure("a", refused).attempts, measure("a", refused).errors) == (1, {"auth": 1})
+
+
 def test_rounds_keep_their_place_for_paired_comparison():
     assert rounds_of(run_of([10.0, None, 12.0]), "ttft_ms", "warm", 3) == [10.0, None, 12.0]
 
