@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from edgeinf.cli import output
@@ -22,6 +23,13 @@ class Terminated(BaseException):
     """SIGTERM arrived; raised by commands that install a handler to leave nothing behind."""
 
 
+_SIGNALS: dict[type[BaseException], signal.Signals] = {
+    KeyboardInterrupt: signal.SIGINT,
+    Terminated: signal.SIGTERM,
+}
+_AGAIN_S = 0.02
+
+
 class Outcome:
     """The exit code a command ends with."""
 
@@ -33,8 +41,12 @@ class Outcome:
 def translated() -> Iterator[Outcome]:
     """Run the body; print its failure as ``error:`` and ``hint:`` and record the exit code."""
     outcome = Outcome()
+    before = sys.unraisablehook
+    sys.unraisablehook = _hearing(before)
     if sys.stdout is None:  # the caller has closed it
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - for as long as the process lives
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     try:
         yield outcome
         sys.stdout.flush()
@@ -54,6 +66,26 @@ def translated() -> Iterator[Outcome]:
             raise
     except Exception as error:
         outcome.code = _foreign(error)
+    finally:
+        sys.unraisablehook = before
+
+
+def _hearing(before: Callable[[sys.UnraisableHookArgs], object]) -> Callable[[sys.UnraisableHookArgs], None]:
+    """Return a hook that raises an interrupt again which fell where Python drops exceptions: imports have such places.
+
+    What else is dropped is left to ``before``.
+    """
+
+    def hear(dropped: sys.UnraisableHookArgs) -> None:
+        number = _SIGNALS.get(dropped.exc_type)
+        if number is None:
+            before(dropped)
+            return
+        import threading
+
+        threading.Timer(_AGAIN_S, os.kill, (os.getpid(), number)).start()  # here it would only be dropped once more
+
+    return hear
 
 
 def _foreign(error: Exception) -> int:

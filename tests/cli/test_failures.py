@@ -6,7 +6,9 @@ import os
 import signal
 import socket
 import subprocess
+import threading
 import time
+import weakref
 from pathlib import Path
 
 import pytest
@@ -48,6 +50,31 @@ def test_what_is_raised_becomes_a_code_and_a_message(
     assert bool(error) == bool(said)
     assert "abcdefghijklmnop" not in error
     assert "Traceback" not in error
+
+
+@pytest.mark.parametrize(
+    ("raised", "number", "code"),
+    [(KeyboardInterrupt, signal.SIGINT, 130), (Terminated, signal.SIGTERM, 143)],
+    ids=["ctrl-c", "terminate"],
+)
+def test_an_interrupt_that_python_drops_is_heard_all_the_same(
+    raised: type[BaseException], number: signal.Signals, code: int
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise raised
+
+    before = signal.signal(number, interrupted)
+    try:
+        with translated() as outcome:
+            dying = threading.Event()
+            watch = weakref.ref(dying, interrupted)  # what a callback of this kind raises is written and forgotten
+            del dying
+            assert watch() is None
+            time.sleep(20)
+            pytest.fail("nothing was heard")
+    finally:
+        signal.signal(number, before)
+    assert outcome.code == code
 
 
 @pytest.mark.parametrize("raised", [UsageError("wrong"), ZeroDivisionError("zero")], ids=["ours", "bug"])
@@ -97,6 +124,16 @@ def test_a_closed_output_is_no_bug(tmp_path: Path) -> None:
         ["sh", "-c", 'exec "$@" >&-', "sh", *command("schema")], capture_output=True, text=True, timeout=60, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(("file", "code"), [("edgeinf.yaml", 0), ("absent.yaml", 2)], ids=["fine", "an error"])
+def test_a_closed_standard_error_changes_no_code(file: str, code: int, tmp_path: Path) -> None:
+    (tmp_path / "edgeinf.yaml").write_text("version: 1\n")
+    for line in (["validate", file], ["init", "--no-detect", "new.yaml"]):
+        done = subprocess.run(
+            ["sh", "-c", 'exec "$@" 2>&-', "sh", *command(*line)], stdout=subprocess.PIPE, cwd=tmp_path, timeout=60
+        )
+        assert done.returncode == (code if line[0] == "validate" else 0)
 
 
 BAD = {
