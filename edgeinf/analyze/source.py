@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import glob
 import os
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -18,6 +17,7 @@ import msgspec
 
 from edgeinf.analyze import parquet
 from edgeinf.core.errors import UsageError
+from edgeinf.core.stdin import standard_input
 
 __all__ = ["Chunk", "Sources", "chunks", "expand", "lines_of", "open_sources"]
 
@@ -86,7 +86,7 @@ def _in_the_clear(name: str, stack: ExitStack, progress: Callable[[int], None] |
             return _rows(name, stack)
         if os.path.isfile(name) and not head.startswith(_GZIP) and head != _ZSTD:
             return name
-    raw: IO[bytes] = sys.stdin.buffer if name == "-" else stack.enter_context(open(name, "rb"))  # noqa: SIM115
+    raw: IO[bytes] = standard_input() if name == "-" else stack.enter_context(open(name, "rb"))  # noqa: SIM115
     done = 0
     with _temporary(stack) as place:
         for block in _unpacked(raw):

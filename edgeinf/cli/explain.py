@@ -92,7 +92,9 @@ def _parsed(raw: bytes) -> dict[str, Any]:
 
 def _read(name: str) -> bytes:
     if name == "-":
-        return sys.stdin.buffer.read()
+        from edgeinf.core.stdin import standard_input
+
+        return standard_input().read()
     try:
         return Path(name).read_bytes()
     except OSError as error:

@@ -61,7 +61,9 @@ def hash_(
     """
     from edgeinf.core.errors import UsageError
 
-    if sys.stdin.isatty():
+    if sys.stdin is None:  # the caller has closed it
+        given = ""
+    elif sys.stdin.isatty():
         import getpass
 
         given = getpass.getpass("key: ")

@@ -205,8 +205,12 @@ def _say_cost(cost: Estimate, budget_usd: float | None, *, yes: bool, endless: b
             )
     output.note(said)
     most = cost.usd if budget_usd is None else min(cost.usd, budget_usd)
-    if most > _ASK_ABOVE_USD and not yes and sys.stdin.isatty() and not typer.confirm("go on?", err=True):
+    if most > _ASK_ABOVE_USD and not yes and _is_asked() and not typer.confirm("go on?", err=True):
         raise typer.Abort
+
+
+def _is_asked() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()
 
 
 def _read_config(file: Path | None, words: list[str]) -> tuple[Config, dict[str, str]] | None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import glob
-import sys
 from pathlib import Path
 
 from edgeinf.core.config.load import NAMES
 from edgeinf.core.config.source import MAX_BYTES
 from edgeinf.core.errors import UsageError
+from edgeinf.core.stdin import standard_input
 
 __all__ = ["expand", "read"]
 
@@ -25,8 +25,8 @@ def expand(names: list[str]) -> list[str]:
             if not inside:
                 raise UsageError(f"there is no {NAMES[0]} in {name}", hint="name the file")
             found.append(inside[0])
-        elif glob.has_magic(name) and (matches := sorted(glob.glob(name, recursive=True))):
-            found.extend(match for match in matches if Path(match).is_file())
+        elif matches := [m for m in sorted(glob.glob(name, recursive=True)) if Path(m).is_file()]:
+            found.extend(matches)
         elif path.exists():  # a pipe: <(command)
             found.append(name)
         else:
@@ -38,7 +38,7 @@ def read(name: str) -> bytes:
     """Return a file's content, unpacked, cut beyond what a config may hold. Raise UsageError if it cannot be read."""
     try:
         if name == "-":
-            data = sys.stdin.buffer.read(MAX_BYTES + 1)
+            data = standard_input().read(MAX_BYTES + 1)
         else:
             with open(name, "rb") as file:
                 data = file.read(MAX_BYTES + 1)

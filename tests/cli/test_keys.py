@@ -49,6 +49,14 @@ def test_the_hash_of_a_key_is_that_of_the_key_alone(
     assert capsys.readouterr().out.strip() == hashlib.sha256(b"ek-0123456789abcdef").hexdigest()
 
 
+def test_without_standard_input_no_key_is_given(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    assert run(["keys", "hash"]) == 2
+    assert capsys.readouterr().err.startswith("error: no key was given")
+
+
 @pytest.mark.parametrize("given", ["", " \n", "two words here at once"], ids=["nothing", "blank", "words"])
 def test_what_is_no_key_is_refused_without_being_shown(
     given: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -47,6 +47,12 @@ def test_what_unpacks_without_end_is_cut(tmp_path: Path) -> None:
     assert len(read(str(tmp_path / "f"))) == MAX_BYTES + 1
 
 
+def test_a_glob_of_directories_alone_names_no_file(tmp_path: Path) -> None:
+    (tmp_path / "conf.d").mkdir()
+    with pytest.raises(UsageError, match="there is no file"):
+        expand([str(tmp_path / "conf*")])
+
+
 def test_globs_and_directories_are_followed(tmp_path: Path) -> None:
     for name in ("b/edgeinf.yaml", "a/edgeinf.yml", "c/other.txt"):
         (tmp_path / name).parent.mkdir()
