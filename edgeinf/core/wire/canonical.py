@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 
 import msgspec
@@ -49,13 +50,21 @@ def _constant(text: str) -> Any:
     raise ValueError(f"{text} is not JSON")
 
 
+# A surrogate comes as an escape only, since UTF-8 has none; whether it stands alone is found out by writing the value.
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+
 _decode = json.JSONDecoder(object_pairs_hook=_object, parse_float=_float, parse_constant=_constant).decode
 
 
 def parse(raw: bytes) -> Any:
     """Parse JSON strictly. Raise CallError 400 with the reason."""
     try:
-        return _decode(raw.decode())
+        value = _decode(raw.decode())
+        if _SURROGATE.search(raw) is not None:
+            _encode_as_is(value)
+        return value
+    except UnicodeEncodeError:
+        raise _lone_surrogate() from None
     except UnicodeDecodeError as error:
         raise CallError(f"the body is not UTF-8 (byte {error.start})", code="invalid_json") from None
     except json.JSONDecodeError as error:
@@ -82,10 +91,14 @@ def canonical(value: Any, *, keep_properties_order: bool = True) -> bytes:
         if keep_properties_order and b'"properties":' in plain:
             return _encode_as_is(_ordered(value, in_properties=False, depth=0))
     except UnicodeEncodeError:
-        raise CallError("the body holds a lone surrogate, which is not text", code="invalid_json") from None
+        raise _lone_surrogate() from None
     except RecursionError:
         raise CallError("the body is nested too deeply", code="invalid_json") from None
     return plain
+
+
+def _lone_surrogate() -> CallError:
+    return CallError("the body holds a lone surrogate, which is not text", code="invalid_json")
 
 
 def _ordered(value: Any, *, in_properties: bool, depth: int) -> Any:

@@ -119,9 +119,19 @@ def test_what_two_parsers_could_read_differently_is_refused(raw: bytes, said: st
 
 
 @pytest.mark.parametrize("raw", [b'"\\ud800"', b'{"a":["\\udc00x"]}', b'{"\\ud83d":1}'])
-def test_a_lone_surrogate_has_no_form(raw: bytes) -> None:
+def test_a_lone_surrogate_is_not_read(raw: bytes) -> None:
     with pytest.raises(CallError, match="lone surrogate"):
-        canonical(parse(raw))
+        parse(raw)
+
+
+@pytest.mark.parametrize("value", ["\ud800", {"a": ["\udc00x"]}, {"\ud83d": 1}], ids=repr)
+def test_a_lone_surrogate_has_no_form(value: Any) -> None:
+    with pytest.raises(CallError, match="lone surrogate"):
+        canonical(value)
+
+
+def test_what_only_looks_like_a_surrogate_is_text() -> None:
+    assert parse(b'"\\\\ud800 \\uD83D\\uDE00 \\ud7ff"') == "\\ud800 😀 \ud7ff"
 
 
 def test_a_pair_of_surrogates_is_its_character() -> None:
