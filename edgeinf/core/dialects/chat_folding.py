@@ -6,6 +6,8 @@ by it, other lists are appended, objects are merged, and what is said once stays
 
 from __future__ import annotations
 
+import base64
+import binascii
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -27,7 +29,7 @@ def merge_delta(into: JsonObject, delta: JsonObject) -> None:
         if value is None:
             into.setdefault(field, None)
         elif isinstance(value, str) and isinstance(before, str) and field not in _SAID_ONCE:
-            into[field] = before + value
+            into[field] = _joined_data(before, value) if field == "data" else before + value
         elif isinstance(value, dict):
             target = before if isinstance(before, dict) else into.setdefault(field, {}) or {}
             into[field] = target
@@ -39,6 +41,17 @@ def merge_delta(into: JsonObject, delta: JsonObject) -> None:
                 _merge_item(items, item)
         else:
             into[field] = value
+
+
+def _joined_data(before: str, more: str) -> str:
+    """Return two pieces of data in base64 as one: where the first is padded, they do not follow on each other."""
+    if not before.endswith("="):
+        return before + more
+    try:
+        data = base64.b64decode(before, validate=True) + base64.b64decode(more, validate=True)
+    except binascii.Error:
+        return before + more
+    return base64.b64encode(data).decode()
 
 
 def _merge_item(items: list[Any], item: Any) -> None:
@@ -100,12 +113,14 @@ def _fold_choice(into: JsonObject, choice: JsonObject) -> None:
 
 
 def set_field(into: JsonObject, field: str, value: Any) -> None:
-    """Set what is said of a choice besides its text: log probabilities are added up, the rest is said once."""
-    if field == "logprobs" and isinstance(value, dict):
-        target = into.get("logprobs")
-        if not isinstance(target, dict):
-            target = into["logprobs"] = {}
-        merge_delta(target, value)
+    """Set what is said of a choice besides its text: lists go on, what has fields keeps them, the rest is said once."""
+    before = into.get(field)
+    if isinstance(value, list) and isinstance(before, list):
+        before.extend(value)
+    elif isinstance(value, dict):
+        target = into[field] = before if isinstance(before, dict) else {}
+        for name, said in value.items():
+            set_field(target, name, said)
     elif value is not None or field not in into:
         into[field] = value
 

@@ -8,7 +8,7 @@ import msgspec
 
 from edgeinf.core.call import Call
 from edgeinf.core.dialects.base import Verdict, as_object, read_answer, str_or_none
-from edgeinf.core.dialects.openai_common import read_usage
+from edgeinf.core.dialects.openai_common import read_usage, unfit_finish
 from edgeinf.core.wire.canonical import JsonObject
 from edgeinf.core.wire.sse import DONE, Event
 
@@ -47,8 +47,8 @@ def judge_choices(call: Call, body: bytes) -> Verdict:
         unfit = "no choices"
     elif len(choices) < call.choices or not all(finishes):
         unfit = "not every choice finished"
-    elif "content_filter" in finishes:
-        unfit = "content filter"
+    else:
+        unfit = next(filter(None, map(unfit_finish, choices)), None)
     return Verdict(unfit=unfit, usage=read_usage(document.get("usage")), model=str_or_none(document.get("model")))
 
 

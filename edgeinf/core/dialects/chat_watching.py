@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from edgeinf.core.dialects.base import ANSWER, ERROR, NOTHING, TOKEN, Verdict, soft_error
-from edgeinf.core.dialects.openai_common import read_usage
+from edgeinf.core.dialects.openai_common import read_usage, unfit_finish
 from edgeinf.core.wire.canonical import JsonObject
 from edgeinf.core.wire.sse import Event
 
@@ -47,7 +47,8 @@ class ChatWatcher:
 
     def __init__(self, choices: int) -> None:
         self._wanted = choices
-        self._finished: dict[int, str] = {}
+        self._finished: set[int] = set()
+        self._unfit_finish: str | None = None
         self._done = False
         self._seen_choice = False
         self._usage: JsonObject | None = None
@@ -76,7 +77,9 @@ class ChatWatcher:
             self._seen_choice = True
             finish = choice.get("finish_reason")
             if finish:
-                self._finished[choice.get("index", 0)] = finish
+                index = choice.get("index", 0)
+                self._finished.add(index if isinstance(index, int) else -1)
+                self._unfit_finish = self._unfit_finish or unfit_finish(choice)
             brings |= _brings(choice.get("delta"))
             if choice.get("text"):
                 brings |= TOKEN | ANSWER
@@ -94,6 +97,6 @@ class ChatWatcher:
             return "no choices"
         if len(self._finished) < self._wanted:
             return "stream cut: not every choice finished"
-        if "content_filter" in self._finished.values():
-            return "content filter"
+        if self._unfit_finish is not None:
+            return self._unfit_finish
         return None if self._done else "stream cut: no end marker"

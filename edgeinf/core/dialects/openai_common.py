@@ -19,6 +19,7 @@ __all__ = [
     "positive_int",
     "read_usage",
     "rewritten",
+    "unfit_finish",
     "url_inputs",
 ]
 
@@ -79,6 +80,22 @@ def read_usage(usage: Any) -> Usage:
         cache_write_tokens=_count(into.get("cache_write_tokens")),
         reasoning_tokens=_count(out.get("reasoning_tokens")),
     )
+
+
+# Why servers say, in an answer of status 200, that they gave a choice up: vLLM and SGLang, Mistral and OpenRouter,
+# DeepSeek.
+_GIVEN_UP = frozenset({"abort", "error", "insufficient_system_resource"})
+
+
+def unfit_finish(choice: JsonObject) -> str | None:
+    """Return why an answer with a finished choice like this may not be stored."""
+    finish = str(choice.get("finish_reason"))
+    if choice.get("error"):
+        return "error in a choice"
+    if finish in _GIVEN_UP:
+        return f"given up: {finish}"
+    # Some servers add of what kind it was.
+    return "content filter" if finish.startswith("content_filter") else None
 
 
 def url_inputs(parts: Any) -> bool:

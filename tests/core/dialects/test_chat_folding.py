@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 import json
 from typing import Any
 
@@ -66,6 +67,33 @@ def test_everything_that_a_stream_says_is_in_the_whole() -> None:
     ]
     assert second["message"] == {"content": "B", "role": "assistant"}
     assert second["finish_reason"] == "stop"
+
+
+def test_what_servers_say_of_a_choice_chunk_by_chunk_is_gathered() -> None:
+    events = stream(
+        {"choices": [], "prompt_filter_results": [{"prompt_index": 0}]},
+        choice({"content": "a"}, token_ids=[1, 2], content_filter_results={"hate": {"severity": "safe"}}),
+        choice({"content": "b"}, token_ids=[3], content_filter_results={"hate": {"severity": "low"}}),
+        choice({}, "stop", content_filter_results={}, token_ids=None),
+    )
+    (only,) = json.loads(fold_chunks(events))["choices"]
+    assert only["token_ids"] == [1, 2, 3]
+    assert only["content_filter_results"] == {"hate": {"severity": "low"}}
+
+
+def test_padded_pieces_of_sound_are_one_sound() -> None:
+    pieces = [b"\x01", b"\x02\x03", b"\x04\x05\x06", b"\x07"]
+    said = [{"audio": {"data": base64.b64encode(piece).decode()}} for piece in pieces]
+    events = stream(choice({"audio": {"id": "a", "data": ""}}), *map(choice, said), choice({}, "stop"))
+    audio = json.loads(fold_chunks(events))["choices"][0]["message"]["audio"]
+    assert base64.b64decode(audio["data"], validate=True) == b"".join(pieces)
+    assert audio["id"] == "a"
+
+
+def test_data_that_is_no_base64_is_joined_as_text() -> None:
+    into: dict[str, Any] = {"data": "x="}
+    merge_delta(into, {"data": "?"})
+    assert into == {"data": "x=?"}
 
 
 _texts = st.none() | st.text(max_size=8)

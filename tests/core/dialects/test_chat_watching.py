@@ -47,6 +47,13 @@ def test_the_first_token_is_output_and_not_a_role(delta: dict[str, Any], brings:
         (1, [chunk({"content": "a"}), _END], "stream cut: not every choice finished"),
         (2, [chunk({}, "stop", 0), _END], "stream cut: not every choice finished"),
         (1, [chunk({}, "content_filter"), _END], "content filter"),
+        (1, [chunk({}, "content_filter: RECITATION"), _END], "content filter"),
+        (1, [chunk({"content": "a"}), chunk({}, "insufficient_system_resource"), _END],
+         "given up: insufficient_system_resource"),
+        (2, [chunk({}, "abort", 0), chunk({}, "stop", 1), _END], "given up: abort"),
+        (1, [event({"choices": [{"index": 0, "finish_reason": "stop", "error": {"code": 502}}]}), _END],
+         "error in a choice"),
+        (1, [event({"choices": [{"index": [0], "finish_reason": "stop"}]}), _END], None),
         (1, [event({"choices": []}), _END], "no choices"),
         (1, [], "no choices"),
         (1, [_END], "no choices"),
@@ -57,6 +64,7 @@ def test_the_first_token_is_output_and_not_a_role(delta: dict[str, Any], brings:
     ],
     ids=[
         "whole", "length", "both choices", "P39 cut", "no marker", "P40 marker alone", "P40 one of two", "P50 filtered",
+        "filtered with a kind", "interrupted", "one of two given up", "error of a choice", "an index that is none",
         "P42 empty", "nothing", "only the marker", "P49 error first", "error later", "half an event", "no object",
     ],
 )  # fmt: skip

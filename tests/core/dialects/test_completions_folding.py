@@ -60,6 +60,15 @@ def test_texts_of_interleaved_choices_are_joined_by_index() -> None:
     assert "usage" not in whole
 
 
+def test_log_probabilities_of_a_token_called_index_stay_apart() -> None:
+    def chunk(text: str, finish: str | None) -> Event:
+        logprobs = {"tokens": [text], "top_logprobs": [{"index": 0}]}
+        return event({"choices": [{"index": 0, "text": text, "logprobs": logprobs, "finish_reason": finish}]})
+
+    (choice,) = json.loads(fold_texts([chunk("index", None), chunk("index", "stop")]))["choices"]
+    assert choice["logprobs"] == {"tokens": ["index", "index"], "top_logprobs": [{"index": 0}, {"index": 0}]}
+
+
 def test_what_is_no_completion_is_refused() -> None:
     with pytest.raises(ValueError, match="no completion"):
         unfold_texts(b"{}")

@@ -25,6 +25,23 @@ def test_usage_is_read_with_its_details() -> None:
     assert openai_common.read_usage(usage) == wanted
 
 
+@pytest.mark.parametrize(
+    ("choice", "unfit"),
+    [
+        ({"finish_reason": "stop"}, None),
+        ({"finish_reason": "a word of tomorrow", "error": None}, None),
+        ({"finish_reason": "content_filter"}, "content filter"),
+        ({"finish_reason": "content_filter: OTHER"}, "content filter"),
+        ({"finish_reason": "error"}, "given up: error"),
+        ({"finish_reason": "stop", "error": "x"}, "error in a choice"),
+        ({"finish_reason": ["stop"]}, None),
+    ],
+    ids=lambda value: repr(value) if isinstance(value, dict) else "",
+)
+def test_a_choice_that_did_not_end_well_is_not_kept(choice: dict[str, Any], unfit: str | None) -> None:
+    assert openai_common.unfit_finish(choice) == unfit
+
+
 @pytest.mark.parametrize("value", [0, -1, 1.5, "1", True, [1]])
 def test_a_count_is_a_positive_whole_number(value: Any) -> None:
     with pytest.raises(CallError, match="'n' must be a positive integer"):
