@@ -6,6 +6,7 @@ A client that sends its head a byte at a time would hold a connection for ever, 
 from __future__ import annotations
 
 import asyncio
+import re
 import select
 import ssl
 from typing import Any
@@ -22,6 +23,10 @@ __all__ = ["MAX_HEAD", "Front", "check_tls"]
 MAX_HEAD = 64 * 1024
 # Timers fire this much early, being kept in whole milliseconds.
 _TICK_S = 0.005
+
+# Clients that would rather speak HTTP/2 offer to change to it. An offer may be passed over (RFC 9110, section 7.8), but
+# the parser takes it for the end of HTTP, and would lose the body behind it.
+_OFFER = re.compile(rb"\r\nupgrade:[^\r\n]*", re.IGNORECASE)
 
 _LATE = b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 _LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
@@ -68,6 +73,8 @@ class Front(HttpToolsProtocol):
                 # Still in the head that earlier reads began. One read alone is bounded by the transport.
                 self._refuse(_LARGE)
                 return
+        if b"pgrade" in data and (self._in_head or self._rested_at is not None):
+            data = _without_offer(data)
         super().data_received(data)
         if self._in_head and self._late is None and self._head_bytes:
             self._await_head()  # a later request of this connection began and its head is not whole
@@ -106,6 +113,7 @@ class Front(HttpToolsProtocol):
         scope.update(
             method=parser.get_method().decode("ascii"),
             http_version=version,
+            headers=self.headers.copy(),  # what comes behind the body is none of them
             path=unquote(path) if "%" in path else path,
             raw_path=raw_path,
             query_string=query,
@@ -216,6 +224,12 @@ class Front(HttpToolsProtocol):
         if answer and (self.cycle is None or self.cycle.response_complete):
             self.transport.write(answer)
         self.transport.close()
+
+
+def _without_offer(data: bytes) -> bytes:
+    """Return what came without the offer in its head to speak another protocol."""
+    end = data.find(b"\r\n\r\n")
+    return data if end < 0 else _OFFER.sub(b"", data[:end]) + data[end:]
 
 
 def _parts(target: bytes) -> tuple[bytes, bytes]:

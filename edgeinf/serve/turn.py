@@ -30,6 +30,7 @@ class Turn(RequestResponseCycle):
     asked: Any = None  # what the short way has found out about the request
     _gone: Callable[[], None] | None = None
     _head = b""
+    _till_close = False  # HTTP/1.0 knows no chunks: what has no length ends with the connection
 
     async def run_asgi(self, app: Any) -> None:
         """Have the application answer. Afterwards nothing here refers to itself, so that no collector is needed."""
@@ -89,6 +90,8 @@ class Turn(RequestResponseCycle):
         if self.chunked_encoding:
             chunk = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
             return chunk if more else chunk + b"0\r\n\r\n"
+        if self._till_close:
+            return body
         self.expected_content_length -= len(body)
         if self.expected_content_length < 0:
             raise RuntimeError("the answer is longer than its content-length")
@@ -116,8 +119,9 @@ class Turn(RequestResponseCycle):
         elif not self.keep_alive:
             lines += b"connection: close\r\n"
         if self.chunked_encoding is None and not bodiless:
-            self.chunked_encoding = True
-            lines += b"transfer-encoding: chunked\r\n"
+            self._till_close = self.scope["http_version"] == "1.0"
+            self.chunked_encoding = not self._till_close
+            lines += b"" if self._till_close else b"transfer-encoding: chunked\r\n"
         return b"%b%b\r\n" % (http1.status_line(status), lines)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import ssl
 import subprocess
 from pathlib import Path
@@ -136,3 +137,43 @@ def test_a_certificate_that_cannot_be_used_is_said(tmp_path: Path, certificate: 
     for cert, key in ((junk, certificate.key), (tmp_path / "none", certificate.key), (certificate.cert, junk)):
         with pytest.raises(ConfigError, match=r"listen\.tls"):
             check_tls(Tls(cert=cert, key=key))
+
+
+async def test_what_comes_behind_a_body_is_no_header_of_the_request(tmp_path: Path, origin: MockOrigin) -> None:
+    body = json.dumps(chat("trailer")).encode()
+    head = b"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n"
+    chunk = b"%x\r\n%b\r\n0\r\n" % (len(body), body)
+    trailer = b"x-edgeinf-namespace: n\r\nauthorization: Bearer behind\r\n"
+    async with running(config_for(tmp_path, origin.url)) as proxy:
+        for more in (b"", trailer):
+            reader, writer = await connected(proxy.url)
+            writer.write(head + chunk + more + b"\r\n")
+            writer.write(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+            got = await ended(reader)
+            writer.close()
+    assert got.startswith(b"HTTP/1.1 200")
+    assert b"x-edgeinf-cache: hit" in got
+    assert len(origin.calls) == 1
+
+
+@pytest.mark.parametrize("pieces", [1, 2], ids=["at once", "body later"])
+async def test_an_offer_of_another_protocol_is_passed_over(tmp_path: Path, origin: MockOrigin, pieces: int) -> None:
+    """As Java's client makes it with every request to a plain http URL."""
+    body = json.dumps(chat("Upgrade: h2c\r\n\r\nUpgrade: h2c")).encode()
+    head = (
+        b"POST /v1/chat/completions HTTP/1.1\r\nConnection: Upgrade, HTTP2-Settings\r\nHost: localhost\r\n"
+        b"HTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA\r\nUpgrade: h2c\r\ncontent-length: %d\r\n\r\n"
+        % len(body)
+    )
+    async with running(config_for(tmp_path, origin.url)) as proxy:
+        reader, writer = await connected(proxy.url)
+        for _ in range(3):
+            for piece in (head + body,) if pieces == 1 else (head, body):
+                writer.write(piece)
+                await asyncio.sleep(0.05)
+        writer.write(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+        got = await ended(reader)
+        writer.close()
+    assert got.count(b"HTTP/1.1 200") == 4
+    assert len(origin.calls) == 1
+    assert json.loads(origin.calls[0].body) == json.loads(body)

@@ -114,6 +114,12 @@ async def test_an_old_client_is_answered_and_left() -> None:
     assert got == b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\nconnection: close\r\n\r\nx"
 
 
+async def test_an_old_client_gets_no_chunks_which_it_does_not_know() -> None:
+    app = saying(start(200), body(b"a", more=True), body(b"", more=True), body(b"bc", more=True), body())
+    got = await asked(app, b"GET / HTTP/1.0\r\nconnection: keep-alive\r\n\r\n")
+    assert got == b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\nabc"
+
+
 @pytest.mark.parametrize(
     "messages",
     [
