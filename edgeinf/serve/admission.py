@@ -29,6 +29,8 @@ def admit(x: Exchange, config: Config, *, private: bool = False) -> None:
     site = x.headers.get(b"sec-fetch-site")
     if origin is not None or site is not None:
         _admit_origin(x, config, origin, site)
+        if private:
+            x.web_origin = None  # what others ask is no other page's to read
     if config.auth is None or not config.auth.keys or private:
         host = x.headers.get(b"host", b"").decode("latin-1")
         if not host_allowed(host, config.listen.allowed_hosts):
@@ -43,6 +45,7 @@ def admit(x: Exchange, config: Config, *, private: bool = False) -> None:
 def _admit_origin(x: Exchange, config: Config, origin: bytes | None, site: bytes | None) -> None:
     text = origin.decode("latin-1") if origin is not None else None
     if text is not None and text in config.listen.allowed_origins:
+        x.web_origin = origin
         return
     if text is not None:
         host = x.headers.get(b"host", b"").decode("latin-1").lower()

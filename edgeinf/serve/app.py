@@ -14,6 +14,7 @@ from edgeinf.core import dialects
 from edgeinf.core.errors import CallError
 from edgeinf.core.wire.headers import Headers
 from edgeinf.serve.admission import admit
+from edgeinf.serve.cross_origin import is_preflight, leave_to_call
 from edgeinf.serve.exchange import ClientGone, Exchange, Message, Receive, Send
 from edgeinf.serve.observe.endpoints import answer_operator, is_operators
 from edgeinf.serve.origin.decoding import inflate_body
@@ -30,6 +31,8 @@ _log = logging.getLogger("edgeinf.serve")
 
 # Between two reads of a body may pass this many times what a request's head may take.
 _PATIENCE = 3
+# Where GET lists what the origin has stored.
+_LISTS = frozenset({"/v1/chat/completions"})
 _JSON: Headers = [(b"content-type", b"application/json")]
 _HOME = msgspec.json.encode(
     {
@@ -85,8 +88,11 @@ class App:
     async def _take(self, x: Exchange) -> None:
         """Answer a request by its path."""
         admit(x, self.runtime.generation.config)
+        if x.web_origin is not None and is_preflight(x.method, x.headers) and not is_operators(x.path):
+            await x.answer(200, leave_to_call(x.headers), b"")
+            return
         dialect = dialects.for_path(x.path)
-        if dialect is not None:
+        if dialect is not None and not (x.method == "GET" and x.path in _LISTS):
             x.dialect = dialect
             if x.method != "POST":
                 raise _method_not_allowed(x.method, "POST")

@@ -17,6 +17,7 @@ from edgeinf.core.key import Form, Key, Scope
 from edgeinf.core.wire.headers import Headers
 from edgeinf.serve.cache.entry import Entry
 from edgeinf.serve.controls import NO_CONTROLS, Controls
+from edgeinf.serve.cross_origin import leave_to_read
 from edgeinf.serve.limits import report
 
 if TYPE_CHECKING:
@@ -127,6 +128,7 @@ class Exchange:
         "variant",
         "view",
         "virtual_key",
+        "web_origin",
     )
 
     def __init__(
@@ -141,6 +143,7 @@ class Exchange:
         self.headers = headers
         self.client = client
         self.address = client  # the client's, as far as trusted proxies say
+        self.web_origin: bytes | None = None  # of another site's page that may call and read
         self._receive = receive
         self._send = send
         self.turn: Turn | None = None  # its place on a connection of this server's
@@ -200,7 +203,10 @@ class Exchange:
         """Send the head of the answer."""
         self.status = status
         self.first_byte_at = time.perf_counter()
-        await self._send({"type": "http.response.start", "status": status, "headers": self.with_limits(headers)})
+        headers = self.with_limits(headers)
+        if self.web_origin is not None:
+            headers = leave_to_read(self.web_origin, headers)
+        await self._send({"type": "http.response.start", "status": status, "headers": headers})
 
     def with_limits(self, headers: Headers) -> Headers:
         """Return an answer's headers with the client's limits among them.

@@ -9,10 +9,13 @@ from edgeinf.core.key import Key
 from edgeinf.core.wire.headers import Headers
 from edgeinf.serve.exchange import Exchange
 
-__all__ = ["MOVING", "cache_headers", "error_answer", "hit_headers", "moving_headers", "quoted"]
+__all__ = ["MOVING", "SPOKEN_FOR", "cache_headers", "error_answer", "hit_headers", "moving_headers", "quoted"]
 
 # What RFC 9111 (section 1.2.2) has endless or very long times written as.
 _ENDLESS_S = 2**31
+
+SPOKEN_FOR = frozenset({b"x-edgeinf-cache", b"x-edgeinf-region", b"x-edgeinf-request-id"})
+"""What only the server nearest to a client says. An origin may be another of our kind."""
 
 _FWD = {"miss": "miss", "bypass": "bypass", "stale": "stale", "collapsed": "miss"}
 

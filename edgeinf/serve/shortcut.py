@@ -78,6 +78,8 @@ class Shortcut:
         try:
             generation = runtime.generation
             admit(x, generation.config)
+            if x.web_origin is not None:
+                return None  # a browser is told more
             meet(x, generation)
             now = runtime.clock.now()
             authenticate(x, generation, now)

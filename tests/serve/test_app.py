@@ -96,14 +96,30 @@ async def test_a_path_that_is_nothing_is_404_and_says_what_was_meant(proxy: Prox
         assert (hint is None) or (hint in answer.text)
 
 
-@pytest.mark.parametrize("path", DIALECT_PATHS)
-@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"])
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        (method, path)
+        for path in DIALECT_PATHS
+        for method in ("GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND")
+        if (method, path) != ("GET", CHAT)
+    ],
+)
 async def test_a_dialect_is_asked_by_post(proxy: Proxy, origin: MockOrigin, path: str, method: str) -> None:
     calls = len(origin.calls)
     answer = await proxy.client.request(method, path)
     assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
     assert answer.headers["x-edgeinf-request-id"]
     assert len(origin.calls) == calls
+
+
+async def test_the_list_of_stored_completions_is_the_origins(proxy: Proxy, origin: MockOrigin) -> None:
+    for _ in range(2):
+        answer = await proxy.client.get(f"{CHAT}?limit=2", headers={"authorization": "Bearer own"})
+        call = origin.calls[-1]
+        assert (call.method, call.path, call.headers["authorization"]) == ("GET", CHAT, "Bearer own")
+        assert answer.headers["x-edgeinf-cache"] == "bypass"
+    assert origin.calls[-2].method == "GET"
 
 
 @pytest.mark.parametrize("path", DIALECT_PATHS)
@@ -117,6 +133,31 @@ async def test_what_is_no_call_is_400_in_the_dialects_own_form(
     error = error_of(answer.json())
     assert (answer.json().get("type") == "error") == (path == "/v1/messages")
     assert not error["message"][0].isupper()
+    assert len(origin.calls) == calls
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        (CHAT, chat(user="\ud800")),
+        (CHAT, chat(metadata={"a": "\udc00"})),
+        (CHAT, chat(stream=True, stream_options={"\ud800": 1})),
+        (CHAT, {**chat(), "model": "\ud800"}),
+        ("/v1/responses", {"model": "m", "input": "hi", "prompt_cache_key": "\ud800"}),
+        ("/v1/messages", messages(metadata={"user_id": "\ud800"})),
+        ("/v1/embeddings", {"model": "m", "input": "hi", "encoding_format": "\ud800"}),
+        ("/v1/moderations", {"model": "\ud800", "input": "hi"}),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+async def test_what_is_no_text_is_refused_wherever_it_stands(
+    proxy: Proxy, origin: MockOrigin, path: str, body: dict[str, Any]
+) -> None:
+    calls = len(origin.calls)
+    for _ in range(3):  # the third is one that may be remembered
+        answer = await proxy.client.post(path, content=json.dumps(body), headers={"content-type": "application/json"})
+        assert answer.status_code == 400
+        assert error_of(answer.json())["code"] == "invalid_json"
     assert len(origin.calls) == calls
 
 
@@ -295,7 +336,7 @@ async def test_no_header_value_breaks_the_server(proxy: Proxy) -> None:
 async def test_what_is_refused_at_the_door_is_recorded_too(origin: MockOrigin, tmp_path: Path) -> None:
     file = tmp_path / "events.jsonl"
     async with proxying(region(origin, "r"), events=Events(file=file)) as proxy:
-        await proxy.client.get("/v1/chat/completions")
+        await proxy.client.put("/v1/chat/completions")
         await proxy.client.post("/v1/chat/completions", json=chat(), headers={"origin": "https://evil.example"})
         await proxy.client.post("/v1/chat/completions", json=chat())
     events = [json.loads(line) for line in file.read_text().splitlines()]
@@ -304,3 +345,15 @@ async def test_what_is_refused_at_the_door_is_recorded_too(origin: MockOrigin, t
         (403, "origin_not_allowed"),
         (200, None),
     ]
+
+
+async def test_the_nearest_server_of_our_kind_speaks_for_itself(origin: MockOrigin) -> None:
+    far = {"x-edgeinf-cache": "hit", "x-edgeinf-region": "far", "x-edgeinf-request-id": "req-far", "age": "50"}
+    origin.use({"headers": {**far, "cache-status": "edgeinf; hit"}})
+    async with proxying(region(origin, "near"), cache=Cache(disk=None)) as proxy:
+        answers = [await proxy.client.post(CHAT, json=chat("chained", stream=stream)) for stream in (False, True)]
+        answers.append(await proxy.client.get("/v1/files"))
+    for answer, cache in zip(answers, ("miss", "hit", "bypass"), strict=True):
+        assert answer.headers.get_list("x-edgeinf-cache") == [cache]
+        assert answer.headers.get_list("x-edgeinf-region") == ["near"]
+        assert len(answer.headers.get_list("x-edgeinf-request-id")) == 1

@@ -14,7 +14,7 @@ from edgeinf.core.wire.headers import SSE_HEADERS, Headers
 from edgeinf.serve.exchange import ClientGone, Exchange
 from edgeinf.serve.flight import Flight, Reader
 from edgeinf.serve.rendering import StreamRenderer, events_for, whole_for
-from edgeinf.serve.responses import cache_headers
+from edgeinf.serve.responses import SPOKEN_FOR, cache_headers
 from edgeinf.serve.runtime import Runtime
 from edgeinf.serve.steps.fill import fill
 from edgeinf.serve.steps.parts import GATHER_LIMIT, flight_name, join
@@ -289,7 +289,14 @@ async def _send_large(x: Exchange, flight: Flight, reader: Reader, *, leads: boo
 
 
 # Headers that describe the body as the origin framed it, which we frame anew.
-_OURS = frozenset({b"content-type", b"cache-control", b"x-accel-buffering", b"server-timing", b"age", b"cache-status"})
+_OURS = SPOKEN_FOR | {
+    b"content-type",
+    b"cache-control",
+    b"x-accel-buffering",
+    b"server-timing",
+    b"age",
+    b"cache-status",
+}
 
 
 def _passed_on(flight: Flight, *, leads: bool) -> Headers:

@@ -18,7 +18,7 @@ from edgeinf.serve.origin.client import OriginFailure, Response
 from edgeinf.serve.origin.outgoing import opaque_headers, outgoing
 from edgeinf.serve.origin.region import Origin
 from edgeinf.serve.replay import send_error
-from edgeinf.serve.responses import cache_headers
+from edgeinf.serve.responses import SPOKEN_FOR, cache_headers
 from edgeinf.serve.runtime import Runtime
 from edgeinf.serve.steps import pinned
 from edgeinf.serve.steps.account import permit_path
@@ -240,7 +240,7 @@ class _Relay(msgspec.Struct, eq=False):
 
 
 def _passed(headers: Headers) -> Headers:
-    return [pair for pair in end_to_end(headers) if pair[0] != b"set-cookie"]
+    return [pair for pair in end_to_end(headers) if pair[0] != b"set-cookie" and pair[0] not in SPOKEN_FOR]
 
 
 async def _forget_deleted(x: Exchange, status: int, origin: Origin, runtime: Runtime) -> None:
