@@ -16,8 +16,6 @@ def from_config(config: Config) -> dict[str, Any]:
     notes = []
     bounded = cache.memory is not None and cache.memory.max_entries is not None
     alone = cache.disk is None and cache.shared is None
-    if bounded and alone and cache.memory is not None:
-        notes.append(f"the memory tier keeps {cache.memory.max_entries:,} entries, as the config says")
     if config.prompt:
         notes.append("prompt rules add to requests what the log does not show; equal requests stay equal")
     if cache.stale_if_error or cache.stale_while_revalidate:

@@ -32,6 +32,21 @@ DENOMINATORS = {
     "risk.rate": "conflicting pairs / compared pairs, one pair per merged class",
 }
 
+_UNKNOWN: dict[str, Any] = {
+    "cacheable": None,
+    "hits": None,
+    "hit_rate": None,
+    "unique": None,
+    "coalescable": None,
+    "rates": dict.fromkeys(("requests", "tokens", "usd", "seconds")),
+    "input_tokens_saved": None,
+    "output_tokens_saved": None,
+    "usd_saved": None,
+    "seconds_saved": None,
+    "added_hits": None,
+    "risk": None,
+}
+
 
 def document(a: Analysis) -> dict[str, Any]:
     """Return the whole document."""
@@ -146,7 +161,7 @@ def _levels(a: Analysis, absent: dict[str, str]) -> list[dict[str, Any]]:
     for name, run in a.levels.items():
         if run is None:
             absent[f"levels.{name}"] = no_level(a)
-            rows.append({"level": name, "requests": a.log.rows, "hits": None, "hit_rate": None})
+            rows.append({"level": name, "requests": a.log.rows, **_UNKNOWN})
             continue
         w = run.worth
         rows.append(
@@ -229,6 +244,8 @@ def _curves(a: Analysis, absent: dict[str, str]) -> dict[str, Any]:
 
 def _segments(a: Analysis, absent: dict[str, str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
+    if a.default is None:
+        return dict.fromkeys(("model", "route", "tenant", "hour"))
     for kind, rows in a.segments.items():
         if rows is None:
             absent[f"segments.{kind}"] = f"the log names no {kind}s" if kind != "hour" else "no dates in the log"

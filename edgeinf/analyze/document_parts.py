@@ -169,6 +169,7 @@ def what_if(a: Analysis, absent: dict[str, str]) -> dict[str, Any] | None:
         absent["whatif.before.usd_month"] = why + ("" if a.log.usd is None else ": give --requests-per-month")
     if w.agent_loop.network_ms is None:
         absent["whatif.agent_loop.network_ms"] = "no --probe file"
+        absent["whatif.agent_loop.network_share"] = "no --probe file"
     return {
         "before": msgspec.to_builtins(w.before),
         "after": msgspec.to_builtins(w.after),
@@ -188,4 +189,6 @@ def assumed(a: Analysis) -> list[str]:
         found.append("events carry no digest that spreads the ends of entries: the ttl is taken without jitter")
     if a.options.max_entries is None:
         found.append("nothing is evicted; a disk or Redis tier evicts by its own policy once it is full")
+    else:
+        found.append(f"{a.options.max_entries:,} entries are kept, the least recently used goes first")
     return found

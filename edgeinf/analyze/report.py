@@ -9,6 +9,8 @@ from edgeinf.core.units import format_duration
 
 __all__ = ["summary", "tree"]
 
+_LARGEST = 20
+
 
 def tree(a: Analysis) -> Section:
     """Return the whole report."""
@@ -188,17 +190,21 @@ def _curves(a: Analysis) -> Section | None:
     return Section(title="What it takes", parts=tuple(parts)) if parts else None
 
 
+def _most(kind: str) -> int:
+    return 24 if kind == "hour" else _LARGEST
+
+
 def _segments(a: Analysis) -> Section | None:
     parts: list[Part] = [
         Table(
-            title=f"by {kind}",
+            title=f"by {kind}" + (f", the {_LARGEST} with most requests" if len(rows) > _most(kind) else ""),
             columns=(
                 Column(title=kind if kind != "hour" else "hour (UTC)"),
                 Column(title="requests"),
                 Column(title="hits"),
                 Column(title="hit rate", unit="%"),
             ),
-            rows=tuple((s.value, s.requests, s.hits, s.hit_rate) for s in rows[:20]),
+            rows=tuple((s.value, s.requests, s.hits, s.hit_rate) for s in rows[: _most(kind)]),
         )
         for kind, rows in a.segments.items()
         if rows

@@ -216,7 +216,8 @@ def read(options: Options, sources: Sources, say: Report) -> Log:
 def _crew(options: Options, sources: Sources) -> scan.Crew:
     format_name = "mapped" if options.mapping else options.format
     if format_name == "auto":
-        format_name = sniff(sample_of(sources.names[0], sources.paths[0])).name
+        first = next((n for n, size in enumerate(sources.sizes) if size), 0)
+        format_name = sniff(sample_of(sources.names[first], sources.paths[first])).name
     plan = scan.ScanPlan(
         sources=sources,
         format=format_name,

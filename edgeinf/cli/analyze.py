@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,7 +19,20 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
+_STDOUT = Path("-")
+
+
+class _App(typer.Typer):
+    """Take ``--markdown`` alone: the argument parser knows no option whose value may be left out."""
+
+    def __call__(self, *rest: Any, args: Sequence[str] | None = None, **options: Any) -> Any:
+        given = list(args or [])
+        end = given.index("--") if "--" in given else len(given)
+        head = [f"{a}={_STDOUT}" if a == "--markdown" else a for a in given[:end]]
+        return super().__call__(*rest, args=head + given[end:], **options)
+
+
+app = _App(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()
@@ -35,11 +49,15 @@ def analyze(
         str, typer.Option(help="the level that leads: exact, safe, loose, masked; all for the proxy's")
     ] = "all",
     ttl: Annotated[
-        str | None, typer.Option(metavar="TTL,...", help="times to live for the curves, as 1h,24h,inf")
+        str | None, typer.Option(metavar="TTL,...", help="times to live for the curves, as 1h,24h,inf; one: for all")
     ] = None,
-    capacity: Annotated[str | None, typer.Option(metavar="N,...", help="numbers of entries for the curves")] = None,
+    capacity: Annotated[
+        str | None, typer.Option(metavar="N,...", help="entries kept, for the curves; one: for all")
+    ] = None,
     scope: Annotated[str | None, typer.Option(help="who may share an answer: key, user, team or shared")] = None,
-    fail_under: Annotated[float | None, typer.Option(metavar="PCT", help="exit 1 below this hit rate")] = None,
+    fail_under: Annotated[
+        float | None, typer.Option(min=0, max=100, metavar="PCT", help="exit 1 below this hit rate")
+    ] = None,
     gateway: Annotated[list[str], typer.Option(metavar="NAME", help="another tool's key on the same log, or all")] = (),  # type: ignore[assignment]
     probe: Annotated[Path | None, typer.Option(metavar="FILE", help="what edgeinf probe --json wrote")] = None,
     requests_per_month: Annotated[float | None, typer.Option(min=0, metavar="N", help="for the monthly cost")] = None,
@@ -49,7 +67,9 @@ def analyze(
     watch: Annotated[bool, typer.Option("--watch", help="follow a growing log")] = False,
     json_: Annotated[bool, typer.Option("--json", help="one JSON document on stdout")] = False,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="write a self-contained page")] = None,
-    markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="write Markdown")] = None,
+    markdown: Annotated[
+        Path | None, typer.Option(metavar="[=FILE]", help="Markdown on stdout, or in FILE (--markdown=FILE)")
+    ] = None,
     redact: Annotated[
         Path | None, typer.Option(metavar="FILE", help="write a log without prompts, to be shared")
     ] = None,
@@ -76,7 +96,12 @@ def analyze(
         requests_per_month=requests_per_month,
         prefix_rules=prefix_rules,
     )
+    if markdown == _STDOUT and json_:
+        raise UsageError("only one of --json, --markdown can hold", hint="--markdown=FILE writes a file")
     if watch:
+        others = {"--html": html, "--markdown": markdown, "--redact": redact, "--fail-under": fail_under}
+        if given := [name for name, value in others.items() if value is not None]:
+            raise UsageError(f"--watch goes without {', '.join(given)}")
         return _watch(options, json_)
     found = _run(options, redact)
     _write(found, json_, html, markdown)
@@ -169,7 +194,11 @@ def _write(found: Analysis, json_: bool, html: Path | None, markdown: Path | Non
     if markdown is not None:
         from edgeinf.core.report.markdown import to_markdown
 
-        _save(markdown, to_markdown(tree(found)))
+        text = to_markdown(tree(found))
+        if markdown == _STDOUT:
+            sys.stdout.write(text)
+        else:
+            _save(markdown, text)
     if json_:
         print_json(document(found))
     elif html is None and markdown is None:

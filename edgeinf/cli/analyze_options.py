@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,8 +31,14 @@ def made(
     requests_per_month: float | None,
     prefix_rules: Path | None,
 ) -> Options:
-    """Return the options. Raise UsageError naming the flag that cannot be meant."""
+    """Return the options. One time to live or capacity alone holds for all, several are for the curves.
+
+    Raise UsageError naming the flag that cannot be meant.
+    """
+    import msgspec
+
     from edgeinf.analyze.options import SCOPES, Options
+    from edgeinf.core.cacheable import CachePolicy
     from edgeinf.core.normalize.levels import LEVELS
 
     changes = _from_config(config)
@@ -43,8 +50,15 @@ def made(
         changes["scope"] = scope
     if ttl is not None:
         changes["ttls_s"] = _durations(ttl)
+        if len(changes["ttls_s"]) == 1:
+            policy = changes.get("policy", CachePolicy())
+            changes["policy"] = msgspec.structs.replace(policy, ttl_s=changes["ttls_s"][0])
     if capacity is not None:
         changes["capacities"] = _counts(capacity)
+        if len(changes["capacities"]) == 1:
+            changes["max_entries"] = changes["capacities"][0]
+    if requests_per_month is not None and not math.isfinite(requests_per_month):
+        raise UsageError(f"--requests-per-month cannot be {requests_per_month}")
     if gateways:
         changes["gateways"] = _gateways(gateways)
     return Options(
@@ -73,14 +87,14 @@ def _durations(text: str) -> tuple[float, ...]:
     from edgeinf.core.units import parse_duration
 
     try:
-        return tuple(sorted(parse_duration(part.strip()) for part in text.split(",")))
+        return tuple(sorted({parse_duration(part.strip()) for part in text.split(",")}))
     except ValueError as error:
         raise UsageError(f"--ttl: {error}") from None
 
 
 def _counts(text: str) -> tuple[int, ...]:
     try:
-        found = tuple(sorted(int(part) for part in text.split(",")))
+        found = tuple(sorted({int(part) for part in text.split(",")}))
     except ValueError:
         raise UsageError(f"--capacity: {text!r} is not a list of whole numbers", hint="as 100,1000") from None
     if found[0] < 1:

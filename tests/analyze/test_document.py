@@ -41,6 +41,16 @@ def test_the_same_two_requests_hit_once_from_safe_on(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_a_level_that_the_log_cannot_support_has_the_same_fields_without_figures() -> None:
+    known = document(run(SAMPLES / "edgeinf_generic.jsonl"))
+    found = document(run(SAMPLES / "mooncake.jsonl"))
+    for row in found["levels"]:
+        assert set(row) == set(known["levels"][0])
+        assert set(row["rates"]) == set(known["levels"][0]["rates"])
+    assert found["segments"] == dict.fromkeys(known["segments"])
+    assert "segments.hour" in found["absent"]
+
+
 def test_sampled_and_deterministic_calls_are_shown_apart(tmp_path: Path) -> None:
     rows = [ask("a", at=n, body={"temperature": 0}) for n in range(3)] + [ask("b", at=9), ask("b", at=10)]
     found = document(run(write(tmp_path / "log", rows)))["eligible"]["by_sampling"]

@@ -26,6 +26,7 @@ def test_reasons_are_left_for_what_is_null(tmp_path: Path) -> None:
     assert absent["levels.loose.risk"] == "no answers in the log"
     assert "prefix" in absent
     assert absent["whatif.before.p50_ms"] == "no latencies in the log"
+    assert absent["whatif.agent_loop.network_share"] == "no --probe file"
 
 
 def test_the_place_where_prompts_part_is_a_half_open_range(tmp_path: Path) -> None:

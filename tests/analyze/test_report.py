@@ -105,3 +105,13 @@ def test_a_log_without_content_says_so_instead_of_a_rate(tmp_path: Path) -> None
 
 def test_the_summary_is_short(tmp_path: Path) -> None:
     assert len(summary(run(write(tmp_path / "log", [ask(at=0), ask(at=1)]))).parts) <= 5
+
+
+def test_every_hour_is_shown_and_of_many_tenants_it_is_said_that_some_are_not(tmp_path: Path) -> None:
+    rows = [ask(f"Q {n}", at=3600.0 * n, tenant=f"t{n}") for n in range(24)]
+    where = next(
+        p for p in tree(run(write(tmp_path / "log", rows))).parts if getattr(p, "title", None) == "Where the hits are"
+    )
+    found = {table.title: table for table in where.parts}
+    assert [row[0] for row in found["by hour"].rows] == list(range(24))
+    assert len(found["by tenant, the 20 with most requests"].rows) == 20

@@ -103,6 +103,11 @@ def test_the_first_screen_says_whether_it_is_worth_it_and_what_to_change(
         (["empty.jsonl"], 2, "empty.jsonl"),
         (["noise.bin"], 2, "cannot tell the format"),
         (["log.jsonl", "--fail-under", "99"], 1, "under the 99 %"),
+        (["log.jsonl", "--fail-under", "nan"], 2, "--fail-under"),
+        (["log.jsonl", "--fail-under", "101"], 2, "--fail-under"),
+        (["log.jsonl", "--requests-per-month", "inf"], 2, "--requests-per-month"),
+        (["log.jsonl", "--markdown", "--json"], 2, "only one of --json, --markdown"),
+        (["log.jsonl", "--watch", "--fail-under", "5", "--html", "x.html"], 2, "without --html, --fail-under"),
         (["log.jsonl", "--fail-under", "1"], 0, ""),
     ],
 )
@@ -152,10 +157,40 @@ def test_several_files_and_packings_make_one_log(log: Path, capsys: pytest.Captu
 
 def test_markdown_and_redacted_log_are_written(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     markdown, shared = log.with_name("report.md"), log.with_name("shared.jsonl")
-    assert run(["analyze", str(log), "--markdown", str(markdown), "--redact", str(shared)]) == 0
+    assert run(["analyze", str(log), f"--markdown={markdown}", "--redact", str(shared)]) == 0
     assert markdown.read_text().startswith("# What a cache would bring")
+    assert capsys.readouterr().out == ""
     first = _json(capsys, str(log))["levels"][3]["hits"]  # type: ignore[index]
     assert _json(capsys, str(shared))["levels"][3]["hits"] == first  # type: ignore[index]
+
+
+@pytest.mark.parametrize("arguments", [["log.jsonl", "--markdown"], ["--markdown", "log.jsonl"]], ids=["last", "first"])
+def test_markdown_without_a_file_is_the_result(
+    log: Path, capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    before = log.read_bytes()
+    assert run(["analyze", *arguments]) == 0
+    assert capsys.readouterr().out.startswith("# What a cache would bring: log.jsonl\n")
+    assert log.read_bytes() == before
+
+
+def test_one_time_to_live_or_capacity_holds_for_the_rate_that_leads(
+    log: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole, short, small = (_json(capsys, "log.jsonl", *given) for given in ([], ["--ttl", "1s"], ["--capacity", "9"]))
+    rates = [found["default"]["hit_rate"] for found in (whole, short, small)]  # type: ignore[index]
+    assert short["default"]["ttl_s"] == 1  # type: ignore[index]
+    assert rates[1] < rates[0]
+    assert rates[2] < rates[0]
+    assert any(said.startswith("9 entries are kept") for said in small["whatif"]["assumptions"])  # type: ignore[index]
+    assert _json(capsys, "log.jsonl", "--ttl", "1s,2s", "--capacity", "9,10")["default"] == whole["default"]
+
+
+def test_an_empty_first_file_does_not_hide_the_format_of_the_rest(
+    log: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log.with_name("empty.jsonl").write_bytes(b"")
+    assert _json(capsys, "empty.jsonl", "log.jsonl")["levels"] == _json(capsys, "log.jsonl")["levels"]
 
 
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["ctrl-c", "terminate"])

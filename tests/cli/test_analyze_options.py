@@ -31,6 +31,12 @@ def test_lists_are_read_and_sorted(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     assert (found.capacities, found.gateways) == ((10, 1000), ("litellm", "portkey"))
 
 
+def test_one_time_to_live_and_one_capacity_hold_for_everything(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    found = _made(monkeypatch, tmp_path, ttl="1h,60m", capacity="10")
+    assert (found.ttls_s, found.policy.ttl_s) == ((3600,), 3600)
+    assert (found.capacities, found.max_entries) == ((10,), 10)
+
+
 def test_flags_go_before_the_config(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "edgeinf.yaml").write_text("version: 1\ncache: {level: loose, ttl: 1h, mask: [uuids]}\n")
     assert (_made(monkeypatch, tmp_path).level, _made(monkeypatch, tmp_path, level="exact").level) == ("loose", "exact")
