@@ -87,3 +87,8 @@ def test_the_clients_credential_is_only_for_those_it_may_go_to():
 def test_a_request_carries_the_regions_connect_timeout():
     request = outgoing(OWN, "POST", "/v1/chat/completions", "a=1", [], b"{}")
     assert (request.url, request.connect_timeout_s) == ("http://a/v1/chat/completions?a=1", 3.0)
+
+
+@pytest.mark.parametrize("http2", [False, True])
+def test_a_request_carries_the_regions_choice_of_protocol(http2: bool):
+    assert outgoing(place(http2=http2), "GET", "/v1/models", "", [], b"").http2 is http2

@@ -144,3 +144,23 @@ async def test_least_loaded_goes_where_the_servers_say_there_is_room(make_origin
         await round_of(proxy, Upkeep(proxy.runtime))
         got = [await ask_chat(proxy, f"{n}") for n in range(6)]
     assert {r.headers["x-edgeinf-region"] for r in got} == {"idle"}
+
+
+async def test_checks_and_warm_connections_offer_what_calls_offer(origin: MockOrigin) -> None:
+    routing = Routing(prewarm=2, health=Health(active=ActiveHealth(every=10.0)))
+    async with proxying(region(origin, "a", http2=True), region(origin, "b"), routing=routing) as proxy:
+        offered: list[tuple[str, bool]] = []
+        client = proxy.runtime.client
+        send, warm = client.send, client.warm
+
+        async def noted_send(request: Any) -> Any:
+            offered.append(("send", request.http2))
+            return await send(request)
+
+        async def noted_warm(url: str, count: int, *, http2: bool = False) -> int:
+            offered.append(("warm", http2))
+            return await warm(url, count, http2=http2)
+
+        client.send, client.warm = noted_send, noted_warm  # type: ignore[method-assign]
+        await round_of(proxy, Upkeep(proxy.runtime))
+    assert sorted(offered)[:4] == [("send", False), ("send", True), ("warm", False), ("warm", True)]

@@ -8,28 +8,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterable, Callable
+from collections.abc import Callable
 from typing import Any, cast
 
 from h2 import events, exceptions
-from h2.config import H2Configuration
-from h2.connection import H2Connection
 from h2.errors import ErrorCodes
-from h2.settings import SettingCodes, Settings
+from h2.settings import SettingCodes
 
 from edgeinf.core.wire.headers import Headers
 from edgeinf.serve.origin.client import ConnectionLost, Malformed, OriginFailure, Request
 from edgeinf.serve.origin.http2.goaway import Frames, GoAway
-from edgeinf.serve.origin.http2.sending import fields, pour, send
+from edgeinf.serve.origin.http2.protocol import CONNECTION_WINDOW, STREAM_WINDOW, make_protocol, reason
+from edgeinf.serve.origin.http2.sending import fields, pour, send_while_unanswered
 from edgeinf.serve.origin.http2.stream import NotProcessed, Stream
 from edgeinf.serve.origin.keeping import RACE_S, keep_alive
 
 __all__ = ["Http2Connection"]
 
-# Unread bytes of one answer above which the origin may send no more of it.
-_STREAM_WINDOW = 256 * 1024
-_CONNECTION_WINDOW = 16 * 2**20
-_MAX_HEAD = 64 * 1024
 # So many streams are opened before the origin has said how many it allows.
 _FIRST_LIMIT = 100
 # What we may owe an origin that asks (pings, settings) but reads no reply.
@@ -55,24 +50,10 @@ class Http2Connection(asyncio.Protocol):
         self.streams: dict[int, Stream] = {}
         self.on_idle: Callable[[], None] | None = None
         self._frames = Frames()
-        self.h2 = H2Connection(
-            H2Configuration(
-                client_side=True,
-                header_encoding=None,
-                validate_outbound_headers=False,
-                normalize_outbound_headers=False,
-            )
-        )
-        self.h2.local_settings = Settings(
-            client=True,
-            initial_values={
-                SettingCodes.ENABLE_PUSH: 0,
-                SettingCodes.INITIAL_WINDOW_SIZE: _STREAM_WINDOW,
-                SettingCodes.MAX_HEADER_LIST_SIZE: _MAX_HEAD,
-            },
-        )
+        self.h2 = make_protocol()
         self._writable: asyncio.Future[None] | None = None
         self._blocked = False
+        self._flushing = False
         self._owed = 0
         self._reads = 0
         self._unacknowledged = 0
@@ -84,8 +65,6 @@ class Http2Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
         keep_alive(transport)
-        self.h2.initiate_connection()
-        self.h2.increment_flow_control_window(_CONNECTION_WINDOW - 65_535)
         self.flush()
 
     def data_received(self, data: bytes) -> None:
@@ -102,7 +81,7 @@ class Http2Connection(asyncio.Protocol):
                     handler = _HANDLERS.get(type(event))
                     if handler is not None:
                         handler(self, event)
-            if self.lost is None and self._unacknowledged >= _CONNECTION_WINDOW // 2:
+            if self.lost is None and self._unacknowledged >= CONNECTION_WINDOW // 2:
                 self.h2.increment_flow_control_window(self._unacknowledged)
                 self._unacknowledged = 0
         except exceptions.H2Error as error:
@@ -185,7 +164,7 @@ class Http2Connection(asyncio.Protocol):
             self.rests_until = self._now() + RACE_S
             stream.fail(NotProcessed("the origin refused the request's stream"))
         else:
-            stream.fail(ConnectionLost(f"the origin ended the stream: {_name(event.error_code)}"))
+            stream.fail(ConnectionLost(f"the origin ended the stream: {reason(event.error_code)}"))
         self._idle()
 
     def _settings(self, event: events.RemoteSettingsChanged) -> None:
@@ -209,7 +188,7 @@ class Http2Connection(asyncio.Protocol):
         for stream in [stream for stream in self.streams.values() if stream.number > goaway.last]:
             del self.streams[stream.number]
             kind = ConnectionLost if stream.status else NotProcessed
-            stream.fail(kind(f"the origin ends the connection: {_name(goaway.code)}"))
+            stream.fail(kind(f"the origin ends the connection: {reason(goaway.code)}"))
         self._idle()
 
     # --- one request ---
@@ -230,15 +209,14 @@ class Http2Connection(asyncio.Protocol):
         stream.to_head = request.method == "HEAD"
         body = request.body
         try:
-            whole = isinstance(body, bytes)
-            stream.sent = whole and not body
+            stream.sent = body == b""
             self.h2.send_headers(number, fields(head, request), end_stream=stream.sent)
             at = pour(self.h2, stream, body, 0, last=True) if isinstance(body, bytes) and body else 0
-            self.flush()
+            self._flush_soon()
             if stream.sent:
                 await stream.head
             else:
-                await self._ask_slowly(stream, body, at)
+                await send_while_unanswered(self, stream, body, at)
         except exceptions.H2Error as error:
             stream.close()
             raise NotProcessed(f"the connection takes no request: {error or type(error).__name__}") from None
@@ -246,19 +224,6 @@ class Http2Connection(asyncio.Protocol):
             stream.close()
             raise
         return stream
-
-    async def _ask_slowly(self, stream: Stream, body: bytes | AsyncIterable[bytes], at: int) -> None:
-        sending = asyncio.ensure_future(send(self, stream, body, at))
-        try:
-            # An origin may answer (an error, mostly) before it has read everything.
-            await asyncio.wait({sending, stream.head}, return_when=asyncio.FIRST_COMPLETED)
-            if sending.done():
-                sending.result()
-            await stream.head
-        finally:
-            sending.cancel()
-            with contextlib.suppress(asyncio.CancelledError, Exception):
-                await sending
 
     def carries(self, stream: Stream) -> bool:
         return self.open and stream.number in self.streams
@@ -274,11 +239,11 @@ class Http2Connection(asyncio.Protocol):
     def taken(self, stream: Stream, size: int) -> None:
         """Let the origin send as much more as was read, in steps of half a window."""
         stream.unacknowledged += size
-        if stream.unacknowledged >= _STREAM_WINDOW // 2 and stream.number in self.streams:
+        if stream.unacknowledged >= STREAM_WINDOW // 2 and stream.number in self.streams:
             with contextlib.suppress(exceptions.H2Error):  # it ended meanwhile
                 self.h2.increment_flow_control_window(stream.unacknowledged, stream.number)
             stream.unacknowledged = 0
-            self.flush()
+            self._flush_soon()
 
     def leave(self, stream: Stream) -> None:
         """End a stream that nobody reads any more, at once and alone."""
@@ -341,6 +306,16 @@ class Http2Connection(asyncio.Protocol):
         if self.on_idle is not None:
             self.on_idle()
 
+    def _flush_soon(self) -> None:
+        """Write at the end of this turn, what all have to say in it at once."""
+        if not self._flushing:
+            self._flushing = True
+            self._loop.call_soon(self._flush_now)
+
+    def _flush_now(self) -> None:
+        self._flushing = False
+        self.flush()
+
     def flush(self) -> int:
         data = self.h2.data_to_send()
         if data and self.transport is not None and not self.transport.is_closing():
@@ -359,13 +334,6 @@ class Http2Connection(asyncio.Protocol):
         """Return why a request may be asked again: the kept connection was gone before it arrived."""
         kept = stream.opened_after == self._reads and self._now() - stream.opened_at < RACE_S
         return NotProcessed("the origin closed the connection") if kept and self.transport is None else None
-
-
-def _name(code: Any) -> str:
-    try:
-        return ErrorCodes(code).name.lower().replace("_", " ")
-    except ValueError:
-        return f"code {code}"
 
 
 _HANDLERS: dict[type[events.Event], Callable[[Http2Connection, Any], None]] = {

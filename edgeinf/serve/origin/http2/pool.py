@@ -6,8 +6,9 @@ ALPN chooses: an origin that does not speak HTTP/2 is asked over HTTP/1.1, and o
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import msgspec
 
@@ -68,32 +69,47 @@ class _Shared:
         found = self._roomy()
         if found is not None or self.is_plain():
             return found
-        self._waiting += 1
         try:
             async with asyncio.timeout(timeout_s):
-                while not self.is_plain():
-                    self._begin_dials(timeout_s)
-                    done, _ = await asyncio.wait(self._dials, return_when=asyncio.FIRST_COMPLETED)
-                    for task in done:
-                        error = task.exception()
-                        if error is not None:
-                            raise ConnectFailed(str(error)) from None
-                    found = self._roomy()
-                    if found is not None:
-                        return found
-                    if not self.is_plain() and not any(
-                        self._usable(c, self._now()) and c.limit for c in self.connections
-                    ):
-                        raise ConnectFailed("the origin takes no requests on its connections")
-                return None
+                with self._waiting_too():
+                    while not self.is_plain():
+                        await self._next_dial(timeout_s)
+                        found = self._roomy()
+                        if found is not None:
+                            return found
+                        if not self.is_plain() and not any(
+                            self._usable(c, self._now()) and c.limit for c in self.connections
+                        ):
+                            raise ConnectFailed("the origin takes no requests on its connections")
+                    return None
         except TimeoutError:
             where = f"{self._address.host}:{self._address.port}"
             raise ConnectFailed(f"no connection to {where} within {timeout_s:g} s") from None
+
+    @contextlib.contextmanager
+    def _waiting_too(self) -> Iterator[None]:
+        """Count among those for whom connections are opened; the last to leave ends what is still being opened."""
+        self._waiting += 1
+        try:
+            yield
         finally:
             self._waiting -= 1
             if not self._waiting:
-                for task in self._dials:
-                    task.cancel()
+                self._give_up()
+
+    def _give_up(self) -> None:
+        for task in self._dials:
+            task.cancel()
+        self._dials = set()  # whoever comes next waits for none of them
+
+    async def _next_dial(self, timeout_s: float) -> None:
+        """Wait until one of the connections stands that those who wait need. Raise ConnectFailed."""
+        self._begin_dials(timeout_s)
+        done, _ = await asyncio.wait(self._dials, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            error = None if task.cancelled() else task.exception()
+            if error is not None:
+                raise ConnectFailed(str(error)) from None
 
     def _begin_dials(self, timeout_s: float) -> None:
         """Open as many connections as those who wait need."""
@@ -137,7 +153,8 @@ class _Shared:
         self.tidy()
         now = self._now()
         if not any(self._usable(connection, now, _AHEAD_S) for connection in self.connections):
-            await self._dial(_WARM_S)
+            with self._waiting_too():
+                await self._next_dial(_WARM_S)
             for connection in self.connections:
                 connection.kept = True
         return len(self.connections)
@@ -155,8 +172,7 @@ class _Shared:
         self.connections = [connection for connection in self.connections if connection.open]
 
     def close(self) -> None:
-        for task in self._dials:
-            task.cancel()
+        self._give_up()
         for connection in self.connections:
             connection.on_idle = None
             connection.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterable
 from typing import Protocol
 
@@ -13,7 +14,7 @@ from edgeinf.core.wire.headers import CREDENTIALS, HOP_BY_HOP, Headers
 from edgeinf.serve.origin.client import Request
 from edgeinf.serve.origin.http2.stream import Stream
 
-__all__ = ["Outlet", "fields", "pour", "send"]
+__all__ = ["Outlet", "fields", "pour", "send_while_unanswered"]
 
 # Written at once for one request before the loop has its turn.
 _BURST = 256 * 1024
@@ -63,7 +64,22 @@ def pour(h2: H2Connection, stream: Stream, data: bytes, at: int, *, last: bool) 
     return at
 
 
-async def send(outlet: Outlet, stream: Stream, body: bytes | AsyncIterable[bytes], at: int) -> None:
+async def send_while_unanswered(outlet: Outlet, stream: Stream, body: bytes | AsyncIterable[bytes], at: int) -> None:
+    """Send a body until the answer's head comes, and wait for that. Raise what making the body raises."""
+    sending = asyncio.ensure_future(_send(outlet, stream, body, at))
+    try:
+        # An origin may answer (an error, mostly) before it has read everything.
+        await asyncio.wait({sending, stream.head}, return_when=asyncio.FIRST_COMPLETED)
+        if sending.done():
+            sending.result()
+        await stream.head
+    finally:
+        sending.cancel()
+        with contextlib.suppress(asyncio.CancelledError, Exception):
+            await sending
+
+
+async def _send(outlet: Outlet, stream: Stream, body: bytes | AsyncIterable[bytes], at: int) -> None:
     """Send a body to its end, or until its stream has ended."""
     if isinstance(body, bytes):
         await _send_piece(outlet, stream, body, at, last=True)

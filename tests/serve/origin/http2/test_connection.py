@@ -301,8 +301,18 @@ async def test_noise_inside_an_answer_is_a_failure_and_nothing_else(
         [(b"X-Upper", b"1")],
         [(b":status", b"200")],
         [(b"content-length", b"2"), (b"content-length", b"3")],
+        [(b"x-a", b"1\r\nx-evil: 1")],
+        [(b"x-a\nx-evil", b"1")],
     ],
-    ids=["64 KiB of head", "a hop-by-hop field", "upper case", "two statuses", "two lengths"],
+    ids=[
+        "64 KiB of head",
+        "a hop-by-hop field",
+        "upper case",
+        "two statuses",
+        "two lengths",
+        "a line end in a value",
+        "a line end in a name",
+    ],
 )
 async def test_a_head_that_must_not_be_is_refused(
     client: Connections, certificate: Certificate, fields: list[tuple[bytes, bytes]]

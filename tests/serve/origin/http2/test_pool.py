@@ -310,6 +310,26 @@ async def test_one_who_gives_up_takes_the_connection_from_nobody(client: Connect
         assert origin.opened == 1
 
 
+async def test_one_who_comes_as_the_last_gives_up_gets_a_connection_of_its_own(
+    client: Connections, certificate: Certificate
+):
+    async with scripted(certificate, hello) as origin:
+        first = asyncio.create_task(get(client, origin.url))
+        await asyncio.sleep(0.001)
+        first.cancel()
+        second = asyncio.create_task(get(client, origin.url))
+        assert await second == b"hi"
+        assert (await asyncio.gather(first, return_exceptions=True))[0] != b"hi"
+
+
+async def test_a_request_waits_for_the_connection_that_is_being_warmed(client: Connections, certificate: Certificate):
+    async with scripted(certificate, hello) as origin:
+        warming = asyncio.create_task(client.warm(origin.url, 1, http2=True))
+        assert await get(client, origin.url) == b"hi"
+        assert await warming == 1
+        assert origin.opened == 1
+
+
 async def test_no_connection_within_the_time_is_a_word_about_it(client: Connections):
     listener, port = silent()
     started = time.perf_counter()
