@@ -70,12 +70,13 @@ def validate(
     from edgeinf.validate.check import KINDS, Options, codes
     from edgeinf.validate.render.registry import FORMATS
 
-    if explain is not None:
-        from edgeinf.validate.explain import explain as page
-
-        sys.stdout.write(page(explain))
-        return 0
+    format = "json" if json else format
     _one_of("--format", format, list(FORMATS))
+    if explain is not None:
+        _explain(explain, format)
+        return 0
+    if print_effective and format != "text":
+        raise UsageError(f"--print-effective writes YAML, not {format}", hint="leave out the one or the other")
     _one_of("--fail-on", fail_on, ["error", "warning"])
     if kind is not None:
         _one_of("--kind", kind, list(KINDS))
@@ -88,11 +89,12 @@ def validate(
         ignored=codes(_split(ignore)),
     )
     report, seen = _check(files, options, online=online or online_required)
+    failing = bool(report.count("error") or (fail_on == "warning" and report.count("warning")))
     if print_effective:
-        _print_effective(report, seen)
+        _print_effective(report, seen, failing=failing)
     else:
-        _print(report, "json" if json else format)
-    if report.count("error") or (fail_on == "warning" and report.count("warning")):
+        _print(report, format)
+    if failing:
         return 1
     return 5 if online_required and report.count("unknown") else 0
 
@@ -173,15 +175,25 @@ def _print(report: Report, format: str) -> None:
             output.note(f"the step summary cannot be written: {error.strerror}")
 
 
-def _print_effective(report: Report, inspections: list[Inspection | None]) -> None:
+def _explain(code: str, format: str) -> None:
+    from edgeinf.validate.explain import document, explain
+
+    if format == "json":
+        output.print_json(document(code))
+    else:
+        sys.stdout.write(explain(code))
+
+
+def _print_effective(report: Report, inspections: list[Inspection | None], *, failing: bool) -> None:
     from edgeinf.validate.effective import effective
     from edgeinf.validate.render import text
 
+    if failing:
+        sys.stderr.write(text.render(report, colour=output.colour_wanted(sys.stderr)))
     for file, seen in zip(report.files, inspections, strict=True):
         if seen is None:
             output.note(f"{file.name}: another tool's config; only ours can be printed")
         elif seen.config is not None and not seen.errors:
             sys.stdout.write(effective(seen))
         else:
-            sys.stderr.write(text.render(report, colour=output.colour_wanted(sys.stderr)))
             output.note(f"{file.name}: nothing holds while there are errors")

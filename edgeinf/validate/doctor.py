@@ -98,7 +98,10 @@ def _config(path: str | None, env: Mapping[str, str], cwd: Path) -> tuple[Check,
         found = f"{path or 'the config'} cannot be read: {(error.strerror or '').lower()}"
         return Check(name="config", outcome="fail", found=found, advice="check its permissions"), None
     if seen.errors:
-        found, advice = f"{file}: {len(seen.errors)} errors", f"edgeinf validate {file}"
+        found, advice = (
+            f"{file}: {len(seen.errors)} error{'s' if len(seen.errors) > 1 else ''}",
+            f"edgeinf validate {file}",
+        )
         return Check(name="config", outcome="fail", found=found, advice=advice), seen
     return Check(name="config", outcome="ok", found=f"{file} is valid"), seen
 

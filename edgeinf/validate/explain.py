@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from edgeinf.core.config.diagnostic import DOCS
 from edgeinf.core.config.rule import Rule
 from edgeinf.validate.check import codes
 from edgeinf.validate.rules.registry import ALL
 
-__all__ = ["explain", "page"]
+__all__ = ["document", "explain", "page"]
 
 
 def explain(code: str) -> str:
     """Return the page of ``code``, or with ``all`` the list of titles. Raise UsageError for an unknown one."""
     if code == "all":
         return "".join(f"{rule.code}  {rule.severity:<7}  {rule.title}\n" for rule in ALL.values())
+    return "\n".join(page(rule) for rule in _meant(code))
+
+
+def document(code: str) -> dict[str, Any]:
+    """Return the same as a document. Raise UsageError for an unknown code."""
+    fields = ("code", "severity", "title", "why", "example", "instead")
+    rules = ALL.values() if code == "all" else _meant(code)
+    return {
+        "codes": [{**{f: getattr(rule, f) or None for f in fields}, "docs": f"{DOCS}{rule.code}"} for rule in rules]
+    }
+
+
+def _meant(code: str) -> list[Rule]:
     wanted = code.upper()
     codes([wanted])
-    return "\n".join(page(rule) for found, rule in ALL.items() if found.startswith(wanted))
+    return [rule for found, rule in ALL.items() if found.startswith(wanted)]
 
 
 def page(rule: Rule) -> str:

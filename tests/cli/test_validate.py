@@ -110,6 +110,36 @@ def test_no_effective_config_with_errors(capsys: pytest.CaptureFixture[str]) -> 
     assert "E104" in said.err
 
 
+def test_each_finding_is_said_once_where_several_configs_do_not_hold(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "worse.yaml").write_text((here / "bad.yaml").read_text())
+    assert run(["validate", "bad.yaml", "worse.yaml", "--print-effective"]) == 1
+    said = capsys.readouterr().err
+    assert said.count("bad.yaml:1:10: error[E104]") == said.count("worse.yaml:1:10: error[E104]") == 1
+
+
+def test_a_warning_that_fails_is_shown_beside_what_holds(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "empty.yaml").write_text("")
+    assert run(["validate", "empty.yaml", "--print-effective", "--fail-on", "warning"]) == 1
+    said = capsys.readouterr()
+    assert "W001" in said.err
+    assert said.out.startswith("version: 1")
+
+
+@pytest.mark.parametrize("arguments", [["--explain", "E104"], ["--explain", "all"]], ids=["one", "all"])
+def test_an_explanation_can_be_a_document(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["validate", *arguments, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["schema_version"] == 1
+    assert "E104" in [rule["code"] for rule in found["codes"]]
+
+
+def test_what_holds_is_no_document(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["validate", "edgeinf.yaml", "--print-effective", "--json"]) == 2
+    assert capsys.readouterr().out == ""
+
+
 def test_github_gets_annotations_and_a_summary(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -67,6 +67,12 @@ def test_a_missing_config_that_is_named_fails(tmp_path: Path) -> None:
     assert [check.outcome for check in checks if check.name == "config"] == ["fail"]
 
 
+def test_the_errors_of_a_config_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text("listen: {prot: 1}\n")
+    checks = examine(str(tmp_path / "bad.yaml"), env={}, cwd=tmp_path, network=False)
+    assert next(check.found for check in checks if check.name == "config").endswith("bad.yaml: 1 error")
+
+
 @pytest.mark.parametrize("extra", ["redis", "otel", "vectors", "parquet"])
 def test_extras_are_listed(extra: str, tmp_path: Path) -> None:
     assert found(tmp_path, None)[f"extra {extra}"].outcome == "ok"

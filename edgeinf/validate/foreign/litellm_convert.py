@@ -82,6 +82,8 @@ class _Conversion:
         lines = [f"# yaml-language-server: $schema={URL}", "version: 1"]
         lines += self._region_lines() + self._model_lines() + self._routing_lines() + self._cache_lines()
         self._left_over()
+        if not self._regions:
+            self._notes.append("no deployment was found, so no region is named: the default origins hold")
         return Converted(text="\n".join(lines) + "\n", notes=tuple(dict.fromkeys(self._notes)))
 
     def _reaches(self, start: str, goal: str) -> bool:

@@ -73,6 +73,7 @@ def test_a_credential_in_the_clear_becomes_a_variable_and_a_note() -> None:
         ({"litellm_settings": {"cache": True, "cache_params": {"type": "redis-semantic"}}}, "semantic"),
         ({"router_settings": {"routing_strategy": "cost-based-routing"}}, "cost-based-routing"),
         ({"guardrails": [1]}, "guardrails"),
+        ({}, "no deployment was found"),
     ],
 )
 def test_what_has_no_counterpart_is_said(tree: dict[str, object], said: str) -> None:
