@@ -51,7 +51,8 @@ async def answer_call(x: Exchange, runtime: Runtime) -> None:
             hits = await (looking if runtime.tracer is None else runtime.tracer.looking(x, looking))
             if hits is not None:
                 note_hit(x, hits[0].entry, runtime)
-                await replay.send_hit(x, hits, runtime)
+            if hits is not None and await replay.send_hit(x, hits, runtime):
+                pass
             elif x.controls.only_if_cached:
                 x.cache = "miss"
                 raise CallError("no answer is cached", status=504, code="not_cached")

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 from collections.abc import Hashable
 
+from edgeinf.core.call import Usage
 from edgeinf.core.errors import CallError
 from edgeinf.core.wire import sse
 from edgeinf.core.wire.headers import SSE_HEADERS, Headers
@@ -25,10 +26,17 @@ _PACE_S = 0.02
 _MAX_GAP_S = 2.0
 
 
-async def send_hit(x: Exchange, hits: list[Found], runtime: Runtime) -> None:
-    """Answer from entries that are fresh."""
+async def send_hit(x: Exchange, hits: list[Found], runtime: Runtime) -> bool:
+    """Answer from entries that are fresh; False where they cannot take the shape that is asked for."""
     x.cache, x.tier = "hit", hits[0].tier
-    await _send(x, hits[0], runtime)
+    try:
+        await _send(x, hits[0], runtime)
+    except _Shapeless:
+        x.cache, x.tier, x.hits = "miss", None, 0
+        x.entry_age_s = x.region = x.saved_ms = x.answered_by = None
+        x.usage = Usage()
+        return False
+    return True
 
 
 async def stale_into(x: Exchange, flight: Flight, failure: AttemptFailed, runtime: Runtime) -> bool:
@@ -122,7 +130,7 @@ def _shown(x: Exchange, found: Found, runtime: Runtime) -> bytes:
         try:
             rendering = whole_for(x.dialect, x.call, entry.body, stream=entry.stream, view=x.view)
         except ValueError as error:
-            raise _shapeless(error) from None
+            raise _Shapeless from error
     if x.view is not None and x.view.verdicts:
         return rendering  # what was found in it is said in every asker's event
     if resident is not None and runtime.tiers.memory is not None and x.keys:
@@ -138,11 +146,11 @@ def _understood(x: Exchange, entry: Entry) -> list[bytes]:
     try:
         return events_for(x.dialect, x.call, entry.body, stream=entry.stream, view=x.view)
     except ValueError as error:
-        raise _shapeless(error) from None
+        raise _Shapeless from error
 
 
-def _shapeless(error: ValueError) -> CallError:
-    return CallError(f"the stored answer cannot take this shape: {error}", status=500, code="internal")
+class _Shapeless(Exception):
+    """What is stored cannot be had as a stream, or whole."""
 
 
 def _kept(entry: Entry) -> Headers:
@@ -163,7 +171,7 @@ def _timed(x: Exchange, entry: Entry) -> list[tuple[float, bytes]]:
     try:
         events = [renderer.feed(sse.encode(event)) for event in sse.decode_all(entry.body)]
     except ValueError as error:
-        raise _shapeless(error) from None
+        raise _Shapeless from error
     if entry.pace_ms is None or len(entry.pace_ms) != len(events):
         return [(number * _PACE_S, event) for number, event in enumerate(filter(None, events))]
     gaps_s = [0.0, *((later - sooner) / 1000 for sooner, later in itertools.pairwise(entry.pace_ms))]

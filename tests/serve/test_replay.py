@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -180,3 +181,48 @@ async def test_without_an_old_answer_there_is_an_error(stale: tuple[Proxy, FakeC
     proxy, _, _ = stale
     origin.use({"fault": "503"})
     assert (await proxy.post(CHAT, chat("something else"))).status_code == 503
+
+
+# --- in another shape ---
+
+_BROKEN_ARGUMENTS = (
+    {"type": "message_start", "message": {"id": "m", "type": "message", "role": "assistant", "content": []}},
+    {"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use", "id": "t", "name": "f"}},
+    {"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": '{"a": '}},
+    {"type": "content_block_stop", "index": 0},
+    {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 9}},
+    {"type": "message_stop"},
+)
+
+
+def unfoldable(origin: MockOrigin, **more: Any) -> None:
+    """Have streams of messages answered with one whose arguments are no JSON, which a client may mend."""
+    events = [f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in _BROKEN_ARGUMENTS]
+    origin.use({"rules": [{"when": {"stream": True}, "answer": {"raw": events}, **more}]})
+
+
+async def test_a_stream_that_cannot_be_had_whole_is_no_hit_for_who_wants_it_whole(origin: MockOrigin) -> None:
+    unfoldable(origin)
+    async with proxying(region(origin, "only"), cache=Cache(disk=None)) as proxy:
+        calls = len(origin.calls)
+        streams = [await proxy.post("/v1/messages", messages(stream=True)) for _ in range(2)]
+        assert [answer.headers["x-edgeinf-cache"] for answer in streams] == ["miss", "hit"]
+        assert streams[0].content == streams[1].content
+        refused = await proxy.post("/v1/messages", messages(), cache_control="only-if-cached")
+        assert (refused.status_code, refused.json()["error"]["code"]) == (504, "not_cached")
+        wholes = [await proxy.post("/v1/messages", messages()) for _ in range(3)]
+        assert [(a.status_code, a.headers["x-edgeinf-cache"]) for a in wholes] == [(200, "miss"), *[(200, "hit")] * 2]
+        assert "age" not in wholes[0].headers
+        assert len(origin.calls) == calls + 2
+
+
+async def test_who_follows_a_stream_that_cannot_be_had_whole_asks_for_itself(origin: MockOrigin) -> None:
+    unfoldable(origin, ttft="300ms")
+    async with proxying(region(origin, "only"), cache=Cache(disk=None)) as proxy:
+        leading = asyncio.create_task(proxy.post("/v1/messages", messages("both", stream=True)))
+        async with asyncio.timeout(10):
+            while not proxy.runtime.flights:  # noqa: ASYNC110  # there is no event for it
+                await asyncio.sleep(0.005)
+        whole = await proxy.post("/v1/messages", messages("both"))
+        assert (await leading).status_code == 200
+    assert (whole.status_code, whole.json()["type"]) == (200, "message")

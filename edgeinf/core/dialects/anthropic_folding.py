@@ -18,6 +18,8 @@ _TEXTS = {
     "thinking_delta": ("thinking", "thinking"),
     "signature_delta": ("signature", "signature"),
 }
+# What a delta of a compaction brings.
+_COMPACTED = ("content", "encrypted_content")
 
 
 def fold_events(events: Sequence[Event]) -> bytes:
@@ -57,6 +59,8 @@ def _continue(block: JsonObject, delta: JsonObject, arguments: dict[int, str], i
         arguments[index] = arguments.get(index, "") + delta.get("partial_json", "")
     elif kind == "citations_delta":
         block["citations"] = [*(block.get("citations") or []), delta["citation"]]
+    elif kind == "compaction_delta":  # one, with all of it
+        block.update({name: delta[name] for name in _COMPACTED if name in delta})
     else:
         raise ValueError(f"a delta of the unknown type {kind!r} cannot be folded")
 
@@ -107,4 +111,7 @@ def _opened(block: JsonObject) -> tuple[JsonObject, list[JsonObject]]:
     if kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
         text = msgspec.json.encode(block.get("input") or {}).decode()
         return {**block, "input": {}}, [{"type": "input_json_delta", "partial_json": text}]
+    if kind == "compaction":
+        said = {name: block[name] for name in _COMPACTED if name in block}
+        return {**block, **dict.fromkeys(said)}, [{"type": "compaction_delta", **said}]
     return block, []

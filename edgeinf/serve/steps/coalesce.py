@@ -224,7 +224,7 @@ async def _send_whole(x: Exchange, flight: Flight, reader: Reader, *, leads: boo
     passed_on = _passed_on(flight, leads=leads)
     own = cache_headers(x, stored=flight.stored, why_not=flight.unfit)
     if flight.status == 200 and (flight.stream or x.call.stream):
-        return await _send_reshaped(x, flight, body, own, passed_on)
+        return await _send_reshaped(x, flight, body, own, passed_on, leads=leads)
     if flight.status == 200 and not flight.stream:
         whole = join(x, body)
         if whole is None:
@@ -235,7 +235,9 @@ async def _send_whole(x: Exchange, flight: Flight, reader: Reader, *, leads: boo
     return True
 
 
-async def _send_reshaped(x: Exchange, flight: Flight, body: bytes, own: Headers, passed_on: Headers) -> bool:
+async def _send_reshaped(
+    x: Exchange, flight: Flight, body: bytes, own: Headers, passed_on: Headers, *, leads: bool
+) -> bool:
     """Answer with the other shape than the origin's: a stream as a document, or a document as a stream."""
     assert x.call is not None
     assert x.dialect is not None
@@ -248,6 +250,8 @@ async def _send_reshaped(x: Exchange, flight: Flight, body: bytes, own: Headers,
             whole = whole_for(x.dialect, x.call, body, stream=True, view=x.view)
             await x.answer(200, [(b"content-type", b"application/json"), *passed_on, *own], whole)
     except ValueError as error:
+        if not leads:
+            return False  # asked for in its own shape it may be had
         raise CallError(f"the origin's answer cannot be understood: {error}", status=502, code="origin_bad") from None
     return True
 

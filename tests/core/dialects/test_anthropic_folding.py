@@ -96,6 +96,23 @@ def test_a_live_stream_becomes_its_message() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "compaction", "content": "so far"},
+        {"type": "compaction", "content": "so far", "encrypted_content": "Eq=="},
+        {"type": "compaction", "content": None, "tool_changes": []},
+    ],
+    ids=["plain", "encrypted", "failed"],
+)
+def test_a_compaction_survives_being_streamed(block: dict[str, Any]) -> None:
+    message = {"id": "m", "type": "message", "role": "assistant", "content": [block], "stop_reason": "compaction"}
+    events = unfold_message(json.dumps({**message, "stop_sequence": None, "usage": {"output_tokens": 3}}).encode())
+    (delta,) = [json.loads(e.data)["delta"] for e in events if e.name == b"content_block_delta"]
+    assert delta["type"] == "compaction_delta"
+    assert json.loads(fold_events(events))["content"] == [block]
+
+
 def test_an_unknown_delta_is_not_dropped_in_silence() -> None:
     events = [
         named({"type": "message_start", "message": {}}),
