@@ -53,6 +53,7 @@ class Embedder:
                 method="POST",
                 body=body,
                 patience_s=max(0.0, within_s - connect_s),
+                http2=origin.http2,
             )
         except TimeoutError:
             raise VectorsFailed(f"region {origin.name!r} took longer than {within_s:g} s to embed") from None

@@ -44,6 +44,7 @@ class Http2Connection(asyncio.Protocol):
         self.born = self.idle_since = now()
         self.lost: OriginFailure | None = None
         self.kept = False  # it has waited for requests, so the origin may have closed it meanwhile
+        self.doubted = False  # it may not be there any more: nobody has heard of it when they should have
         self.retired = False  # it takes no new requests
         self.limit = _FIRST_LIMIT
         self.rests_until = 0.0  # the origin refused a stream just now
@@ -57,7 +58,7 @@ class Http2Connection(asyncio.Protocol):
         self._owed = 0
         self._reads = 0
         self._unacknowledged = 0
-        self._heard_at = self._opened_at = self.born
+        self._owed_since: float | None = None  # the origin has said nothing since, and should have
         self._asked_at: float | None = None
 
     # --- asyncio.Protocol ---
@@ -71,7 +72,7 @@ class Http2Connection(asyncio.Protocol):
         if self.lost is not None:
             return
         self._reads += 1
-        self._heard_at, self._asked_at = self._now(), None
+        self.doubted, self._asked_at = False, None
         try:
             for part in self._frames.feed(data):
                 if isinstance(part, GoAway):
@@ -88,6 +89,7 @@ class Http2Connection(asyncio.Protocol):
             self.flush()  # the frame that tells the origin why
             self._fail(Malformed(f"the origin's answer is not HTTP/2: {error or type(error).__name__}"))
             return
+        self._owed_since = self._now() if self.streams else None
         owed = self.flush()
         if self._blocked:
             self._owed += owed
@@ -204,8 +206,9 @@ class Http2Connection(asyncio.Protocol):
             raise NotProcessed("the origin closed the connection")
         number = self.h2.get_next_available_stream_id()
         stream = self.streams[number] = Stream(self, number, self._loop.create_future())
-        stream.opened_at = self._opened_at = self._now()
-        stream.opened_after = self._reads if self.kept else -1
+        stream.opened_at, stream.opened_after, stream.on_kept = self._now(), self._reads, self.kept
+        if self._owed_since is None:
+            self._owed_since = stream.opened_at
         stream.to_head = request.method == "HEAD"
         body = request.body
         try:
@@ -251,6 +254,8 @@ class Http2Connection(asyncio.Protocol):
             del self.streams[stream.number]
             stream.fail(ConnectionLost("the reader left"))
             self._cancel(stream)
+            if stream.opened_after == self._reads and self._now() - stream.opened_at > RACE_S:
+                self._doubt()  # whoever waited for it heard nothing at all
             self._idle()
 
     def _reset(self, stream: Stream, code: ErrorCodes, error: OriginFailure) -> None:
@@ -267,15 +272,20 @@ class Http2Connection(asyncio.Protocol):
     # --- the whole ---
 
     def tend(self) -> None:
-        """Ask an origin that owes answers and has long been silent whether it is there."""
-        if not self.streams or not self.open:
+        """Ask an origin that has long owed a word whether it is there; close where it does not say so."""
+        if not self.open:
             return
         now = self._now()
         if self._asked_at is not None:
             if now - self._asked_at > _PATIENCE_S:
                 self._fail(ConnectionLost("the origin does not react any more"))
-        elif now - max(self._heard_at, self._opened_at) > _SILENT_S:
-            self._asked_at = now
+        elif self._owed_since is not None and now - self._owed_since > _SILENT_S:
+            self._doubt()
+
+    def _doubt(self) -> None:
+        """Ask the origin whether it is there, and take nothing new until it says so."""
+        if self._asked_at is None and self.open:
+            self.doubted, self._asked_at = True, self._now()
             self.h2.ping(b"edgeinf?")
             self.flush()
 
@@ -332,7 +342,7 @@ class Http2Connection(asyncio.Protocol):
 
     def _unheard(self, stream: Stream) -> NotProcessed | None:
         """Return why a request may be asked again: the kept connection was gone before it arrived."""
-        kept = stream.opened_after == self._reads and self._now() - stream.opened_at < RACE_S
+        kept = stream.on_kept and stream.opened_after == self._reads and self._now() - stream.opened_at < RACE_S
         return NotProcessed("the origin closed the connection") if kept and self.transport is None else None
 
 

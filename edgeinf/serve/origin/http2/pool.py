@@ -147,7 +147,8 @@ class _Shared:
     def _usable(self, connection: Http2Connection, now: float, ahead_s: float = 0.0) -> bool:
         rested = bool(connection.streams) or now - connection.idle_since < MAX_IDLE_S
         young = now - connection.born < MAX_AGE_S - ahead_s
-        return connection.open and rested and young and not connection.retired and now >= connection.rests_until
+        willing = not connection.retired and not connection.doubted and now >= connection.rests_until
+        return connection.open and rested and young and willing
 
     async def warm(self) -> int:
         self.tidy()

@@ -42,6 +42,7 @@ class Stream:
         "headers",
         "lost",
         "number",
+        "on_kept",
         "opened_after",
         "opened_at",
         "received",
@@ -65,7 +66,8 @@ class Stream:
         self.lost: OriginFailure | None = None
         self._window: asyncio.Future[None] | None = None  # the sender waits for it
         self.opened_at = 0.0
-        self.opened_after = -1  # so many reads of the connection came before; -1 where it was new
+        self.opened_after = 0  # so many reads of the connection came before
+        self.on_kept = False  # the connection had waited for requests
         self._chunks: deque[bytes] = deque()
         self._waiter: asyncio.Future[None] | None = None
         self._left = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import socket
 import time
 from pathlib import Path
 
@@ -402,16 +403,75 @@ async def test_an_origin_that_is_silent_while_it_owes_an_answer_is_asked_whether
     await client.aclose()
 
 
-async def test_an_origin_that_asks_for_replies_and_reads_none_is_left(client: Connections, certificate: Certificate):
+async def test_a_connection_of_which_nobody_hears_takes_nothing_new(certificate: Certificate):
+    clock = FakeClock()
+    client = Connections(ca_file=str(certificate[0]), now=clock.monotonic)
+
     async def handle(asked: Asked) -> None:
-        asked.peer.transport.pause_reading()
-        pings = PingFrame(0, b"12345678").serialize() * 20_000
-        while not asked.peer.transport.is_closing():
-            asked.peer.transport.write(pings)
-            await asyncio.sleep(0.01)
+        await asked.whole.wait()
+        if asked.peer is asked.peer.origin.peers[0] and asked.number > 1:
+            asked.peer.transport.pause_reading()  # as if the network had lost the connection
+        else:
+            asked.answer()
 
     async with scripted(certificate, handle) as origin:
-        with pytest.raises(OriginFailure):
+        origin.reads = False
+        assert await body_of(await client.send(request(origin.url))) == b"hi"
+        await asyncio.sleep(0.05)  # all that it says has come
+        silent = asyncio.create_task(client.send(request(origin.url)))
+        await origin.until(lambda: len(origin.asked) == 2)
+        clock.advance(5)
+        silent.cancel()
+        await asyncio.gather(silent, return_exceptions=True)
+        assert await body_of(await client.send(request(origin.url))) == b"hi"
+        assert origin.opened == 2
+        clock.advance(21)
+        client.tidy()
+        origin.peers[0].transport.resume_reading()
+        await origin.until(lambda: origin.closed == 1)
+    await client.aclose()
+
+
+async def test_a_connection_that_was_only_slow_is_used_again(certificate: Certificate):
+    clock = FakeClock()
+    client = Connections(ca_file=str(certificate[0]), now=clock.monotonic)
+
+    async def handle(asked: Asked) -> None:
+        await asked.whole.wait()
+        if asked.number != 3:
+            asked.answer()
+
+    async with scripted(certificate, handle) as origin:
+        origin.reads = False
+        assert await body_of(await client.send(request(origin.url))) == b"hi"
+        await asyncio.sleep(0.05)
+        slow = asyncio.create_task(client.send(request(origin.url)))
+        await origin.until(lambda: len(origin.asked) == 2)
+        clock.advance(5)
+        slow.cancel()
+        await asyncio.gather(slow, return_exceptions=True)
+        await asyncio.sleep(0.1)  # it says that it is there
+        assert await body_of(await client.send(request(origin.url))) == b"hi"
+        assert origin.opened == 1
+    await client.aclose()
+
+
+async def test_an_origin_that_asks_for_replies_and_reads_none_is_left(client: Connections, certificate: Certificate):
+    async def handle(asked: Asked) -> None:
+        transport = asked.peer.transport
+        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        transport.pause_reading()
+        pings = PingFrame(0, b"12345678").serialize() * 500
+        while not transport.is_closing():
+            if transport.get_write_buffer_size() < 65536:
+                transport.write(pings)
+            await asyncio.sleep(0)
+
+    async with scripted(certificate, handle) as origin:
+        await client.warm(origin.url, 1, http2=True)
+        ours = client._http2._pools["localhost", origin.port].connections[0].transport  # type: ignore[union-attr]
+        ours.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+        with pytest.raises(Malformed, match="reads none"):
             await asyncio.wait_for(client.send(request(origin.url)), 60)
 
 
