@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from edgeinf.cli.failures import Terminated
-from edgeinf.cli.output import Progress, colour_wanted, note, print_json
+from edgeinf.cli.output import Progress, check_writable, colour_wanted, note, print_json
 from edgeinf.core.errors import FindingError, UsageError
 
 if TYPE_CHECKING:
@@ -103,6 +103,7 @@ def analyze(
         if given := [name for name, value in others.items() if value is not None]:
             raise UsageError(f"--watch goes without {', '.join(given)}")
         return _watch(options, json_)
+    check_writable(html, None if markdown == _STDOUT else markdown, redact)
     found = _run(options, redact)
     _write(found, json_, html, markdown)
     return _gate(found, fail_under)

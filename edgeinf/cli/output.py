@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import time
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
+from edgeinf.core.errors import UsageError
 from edgeinf.core.redact import redact
 
-__all__ = ["Progress", "colour_wanted", "note", "print_error", "print_json", "take_global_flags"]
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = [
+    "Progress",
+    "check_writable",
+    "colour_wanted",
+    "note",
+    "print_error",
+    "print_json",
+    "take_global_flags",
+]
 
 _quiet = False
 
@@ -28,6 +41,22 @@ def take_global_flags(arguments: list[str]) -> list[str]:
 def colour_wanted(stream: IO[str]) -> bool:
     """Return whether ``stream`` is a terminal whose user has not asked for plain text."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def check_writable(*files: Path | None) -> None:
+    """Raise UsageError for the first file that could not be written, before the work that would be lost."""
+    for file in files:
+        if file is None:
+            continue
+        code = 0
+        if file.is_dir():
+            code = errno.EISDIR
+        elif not file.exists() and not file.parent.is_dir():
+            code = errno.ENOENT
+        elif not os.access(file if file.exists() else file.parent, os.W_OK):
+            code = errno.EACCES
+        if code:
+            raise UsageError(f"cannot write {file}: {os.strerror(code).lower()}")
 
 
 def print_json(document: dict[str, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -115,6 +116,7 @@ def probe(
 
     mode = _one_of({"cold": cold, "ping": ping, "idle": idle is not None}, "both")
     _check(dialect, family, rate, mode, watch=watch)
+    output.check_writable(save, html)
     gates = [parse_slo(text) for text in slo or []]
     before = read_saved(baseline) if baseline is not None else None
     settings = _read_config(config, words)
@@ -266,9 +268,12 @@ def _one_of(flags: dict[str, bool], otherwise: str) -> str:
 
 def _duration(parse: Callable[[str], float], text: str, flag: str) -> float:
     try:
-        return parse(text)
+        found = parse(text)
     except ValueError as error:
         raise UsageError(f"{flag}: {error}") from None
+    if not math.isfinite(found):
+        raise UsageError(f"{flag}: it has to end", hint="as 10m")
+    return found
 
 
 def _check(dialect: str | None, family: int | None, rate: float | None, mode: str, *, watch: bool) -> None:
@@ -279,7 +284,7 @@ def _check(dialect: str | None, family: int | None, rate: float | None, mode: st
         raise UsageError(f"there is no dialect {dialect!r}", hint=f"one of: {', '.join(DIALECTS)}")
     if family not in (None, 4, 6):
         raise UsageError(f"--family {family}", hint="one of: 4, 6")
-    if rate is not None and rate <= 0:
+    if rate is not None and not 0 < rate < math.inf:
         raise UsageError(f"--rate {rate:g}", hint="requests per second, above 0")
     if rate is not None and (mode != "both" or watch):
         raise UsageError("--rate goes with neither --cold, --ping, --idle nor --watch")

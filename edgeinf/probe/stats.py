@@ -53,8 +53,8 @@ def figure(values: Sequence[float]) -> Figure:
         n=n,
         min=round(min(values), 4) if n else None,
         max=round(max(values), 4) if n else None,
-        low=bounds.low if bounds else None,
-        high=bounds.high if bounds else None,
+        low=round(bounds.low, 4) if bounds and bounds.low is not None else None,
+        high=round(bounds.high, 4) if bounds and bounds.high is not None else None,
         **shown,
     )
 

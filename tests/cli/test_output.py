@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 import json
 import os
+from pathlib import Path
 
 import pytest
 
 from edgeinf.cli import output
+from edgeinf.core.errors import UsageError
 
 
 class Terminal(io.StringIO):
@@ -109,3 +111,23 @@ def test_elsewhere_there_is_a_line_every_ten_seconds(monkeypatch: pytest.MonkeyP
 def test_who_wants_quiet_gets_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(output, "_quiet", True)
     assert _progress(Terminal(), monkeypatch, 100) == ""
+
+
+def test_what_can_be_written_is_let_through(tmp_path: Path) -> None:
+    (tmp_path / "there").write_text("")
+    output.check_writable(None, tmp_path / "new", tmp_path / "there", Path("/dev/null"))
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("absent/file", "no such file or directory"),
+        (".", "is a directory"),
+        ("there/file", "no such file or directory"),
+    ],
+    ids=["no folder", "a folder", "a file for a folder"],
+)
+def test_what_cannot_be_written_is_refused_beforehand(name: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "there").write_text("")
+    with pytest.raises(UsageError, match=f"cannot write .*: {said}"):
+        output.check_writable(tmp_path / name)

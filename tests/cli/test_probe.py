@@ -60,11 +60,16 @@ def test_json_goes_to_stdout_and_everything_else_to_stderr(origin):
         (["--best", "--emit-config"], 2),
         (["--slo", "elsewhere:ttft_ms.p50 < 5s"], 2),
         (["--rate", "5", "--watch"], 2),
+        (["--rate", "nan"], 2),
+        (["--rate", "inf"], 2),
+        (["--idle", "inf"], 2),
+        (["--timeout", "inf"], 2),
         (["--dialect", "grpc"], 2),
     ],
     ids=[
         *("pass", "fail", "inconclusive", "strict", "wrong gate", "two modes", "wrong family", "two forms"),
         *("a name is no document", "a name is no config", "a gate on nobody", "a load is not watched"),
+        *("no rate", "endless rate", "endless silence", "endless patience"),
         "wrong dialect",
     ],
 )
@@ -124,6 +129,15 @@ def test_the_best_is_one_name_and_its_config_starts_the_server(origin, tmp_path:
     file = tmp_path / "edgeinf.yaml"
     file.write_text(_probe(f"here={origin.url}", "--rounds", "5", "--emit-config").stdout)
     assert [r.name for r in load(file, env={}).regions] == ["here"]
+
+
+@pytest.mark.parametrize("flag", ["--save", "--html"])
+def test_a_file_that_cannot_be_written_is_known_before_anything_is_asked(flag, tmp_path: Path):
+    with ThreadedOrigin({"models": ["m"]}) as mock:
+        done = _probe(mock.url, "--rounds", "2", flag, str(tmp_path / "absent" / "file"))
+        assert mock.count == 0
+    assert done.returncode == 2
+    assert "cannot write" in done.stderr
 
 
 def test_two_runs_are_compared(tmp_path: Path):

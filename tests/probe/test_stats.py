@@ -33,6 +33,11 @@ def test_cold_and_warm_are_never_mixed():
     assert measured.cold["ttft_ms"].min == 500
 
 
+def test_a_bound_is_never_beyond_what_was_seen():
+    seen = figure([2.0071031, 0.0541412, 0.1, 0.2, 0.3])
+    assert (seen.low, seen.high) == (seen.min, seen.max)
+
+
 def test_failures_are_counted_by_class_and_have_no_latency():
     measured = measure("a", run_of([10.0, None, 12.0, None]))
     assert (measured.attempts, measured.ok, measured.errors) == (4, 2, {"stall": 2})
