@@ -13,6 +13,7 @@ import numpy as np
 
 from edgeinf.analyze.columns import ELIGIBLE, FAILED
 from edgeinf.analyze.log import Log
+from edgeinf.analyze.readers.edgeinf_events import UNTIMED
 from edgeinf.analyze.record import Record, call_of
 from edgeinf.analyze.scopes import scope_name
 from edgeinf.core.dialects import by_name
@@ -47,7 +48,7 @@ def _event(log: Log, row: int, record: Record, scope: str | None, secret: bytes,
     user, keys = _user_and_keys(log, record, secret)
     served = record.cache in ("hit", "stale", "collapsed")
     return Event(
-        at=0.0 if log.at is None else float(log.at[row]),
+        at=UNTIMED if log.at is None else float(log.at[row]),
         dialect=group.context.dialect or group.context.path,
         model=group.model or None,
         tenant=named(record.tenant),

@@ -91,7 +91,8 @@ def read_probe(path: str) -> Probe:
             known[str(target.get("name"))] = float(median)
     if not known:
         raise UsageError(f"{path} has no warm first byte of any target", hint="edgeinf probe --json > probe.json")
-    recommended = (document.get("recommendation") or {}).get("region")
+    advice = document.get("recommendation")
+    recommended = advice.get("region") if isinstance(advice, dict) else None
     best = recommended if recommended in known else min(known, key=lambda name: known[name])
     current = next(iter(known))
     return Probe(current=current, current_ms=known[current], best=best, best_ms=known[best])
@@ -117,7 +118,7 @@ def whatif(log: Log, run: LevelRun, options: Options, probe: Probe | None = None
         before=before,
         after=after,
         agent_loop=_agent(log, before, after, probe),
-        identity=_identity(log, run, nearer_ms),
+        identity=_identity(log, run, after_ms),
         break_even_hit_rate=_break_even(before.mean_ms),
         assumptions=assumptions,
     )
@@ -209,19 +210,19 @@ def _agent(log: Log, before: Side, after: Side, probe: Probe | None) -> AgentLoo
     )
 
 
-def _identity(log: Log, run: LevelRun, nearer_ms: float) -> str | None:
-    """Write the identity of the median with the log's own numbers."""
+def _identity(log: Log, run: LevelRun, after_ms: Any) -> str | None:
+    """Write the identity of the median with the log's own numbers; misses are as they are after, with what waits."""
     if log.latency is None:
         return None
     known = ~np.isnan(log.latency)
     if not known.any():
         return None
     h = float(run.hit[known].mean())
-    missed = log.latency[known & ~run.hit].astype(np.float64)
+    missed = after_ms[~run.hit[known]]
     if h >= 0.5 or not len(missed):
         return f"h = {h:.3f} of requests hit; from 0.5 on the median is a hit's {HIT_MS:g} ms"
     q = (0.5 - h) / (1 - h)
-    value = max(_quantile(missed, q) - nearer_ms, HIT_MS) + _MISS_ADDS_MS
+    value = _quantile(missed, q)
     return (
         f"with h = {h:.3f}, the median after is the misses' quantile (0.5 - {h:.3f}) / (1 - {h:.3f}) = {q:.3f}: "
         f"{value:.0f} ms; h = 0.5 would be needed for {HIT_MS:g} ms"

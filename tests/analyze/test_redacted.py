@@ -8,7 +8,7 @@ from edgeinf.analyze.options import Options
 from edgeinf.analyze.redacted import redacted
 from edgeinf.analyze.run import Analysis, analyze
 from edgeinf.analyze.synthetic import Cause, LogPlan, Template, write_log
-from tests.analyze.making import run
+from tests.analyze.making import ask, run, write
 
 PLAN = LogPlan(
     requests=600, templates=(Template(name="faq"), Template(name="app", cause=Cause(kind="clock"))), damage=0.01
@@ -37,6 +37,21 @@ def test_the_same_numbers_come_out(tmp_path: Path) -> None:
         assert (other.hits, other.unique, other.worth) == (one.hits, one.unique, one.worth)
     assert (second.repeats, second.eligible) == (first.repeats, first.eligible)
     assert second.curves == first.curves
+
+
+def test_a_log_without_times_is_shared_without_times(tmp_path: Path) -> None:
+    rows = [{k: v for k, v in ask(f"Q {n % 5}", latency_ms=500).items() if k != "ts"} for n in range(20)]
+    out = tmp_path / "shared.jsonl"
+
+    def then(found: Analysis) -> None:
+        out.write_bytes(b"".join(redacted(found.log, None)))
+
+    log = write(tmp_path / "log.jsonl", rows)
+    first, second = analyze(Options(files=(str(log),), workers=1), then=then), run(out)
+    assert first.log.at is second.log.at is None
+    assert first.default is not None
+    assert second.default is not None
+    assert second.default.hits == first.default.hits == 15
 
 
 def test_no_word_of_a_prompt_or_a_name_is_left(tmp_path: Path) -> None:

@@ -29,6 +29,14 @@ def test_the_median_after_is_the_quantile_of_the_misses_that_the_identity_names(
     assert (found.before.origin_requests, found.after.origin_requests) == (100, 60)
 
 
+def test_the_identity_names_the_median_of_the_table_where_requests_wait_for_one_another(tmp_path: Path) -> None:
+    rows = [ask(f"q {n}", at=10 * n + k / 10, latency_ms=300 + 20 * n) for n in range(10) for k in range(3)]
+    rows += [ask(f"q {n}", at=1000 + n, latency_ms=400) for n in range(6)]
+    found = _whatif(write(tmp_path / "log", rows))
+    assert found.identity is not None
+    assert f"{found.after.p50_ms:.0f} ms;" in found.identity
+
+
 def test_from_half_on_the_median_is_a_hit(tmp_path: Path) -> None:
     rows = [ask("q", at=10 * n, latency_ms=400) for n in range(10)]
     found = _whatif(write(tmp_path / "log", rows))

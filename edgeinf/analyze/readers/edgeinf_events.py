@@ -9,7 +9,9 @@ from edgeinf.analyze.record import Damaged, NotARequest, Record
 from edgeinf.core.dialects import dialects
 from edgeinf.core.events import REFRESH, decode
 
-__all__ = ["READER"]
+__all__ = ["READER", "UNTIMED"]
+
+UNTIMED = -1.0  # stands for ``at`` in a shared log whose origin has no times
 
 
 class EdgeinfEvents:
@@ -31,7 +33,7 @@ class EdgeinfEvents:
             raise NotARequest("a refresh that no client asked for")
         dialect = dialects().get(event.dialect)
         return Record(
-            at=event.at,
+            at=None if event.at == UNTIMED else event.at,
             tenant=event.tenant,
             team=event.team,
             key_id=event.key_id,
