@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 import weakref
@@ -75,6 +76,27 @@ def test_an_interrupt_that_python_drops_is_heard_all_the_same(
     finally:
         signal.signal(number, before)
     assert outcome.code == code
+
+
+def test_an_interrupt_of_code_made_from_text_ends_with_its_code_and_not_by_the_signal(tmp_path: Path) -> None:
+    """Dataclasses are such code, and Python counts an interrupt in it as never caught."""
+    program = """
+import sys
+import edgeinf.cli.app as app
+from edgeinf.__main__ import main
+from edgeinf.cli.failures import translated
+
+def run(argv):
+    with translated() as outcome:
+        print("said", end="")
+        exec("raise KeyboardInterrupt")
+    return outcome.code
+
+app.run = run
+sys.exit(main())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"said", b"")
 
 
 @pytest.mark.parametrize("raised", [UsageError("wrong"), ZeroDivisionError("zero")], ids=["ours", "bug"])
