@@ -29,18 +29,25 @@ class Growing:
         names = expand(options.files)
         if len(names) != 1 or names[0] == "-":
             raise UsageError("--watch follows one file", hint="give the file that is being written")
+        if not os.path.isfile(names[0]):
+            raise UsageError(f"--watch follows one file, and {names[0]} is none")
         self.options = options
         self.path = names[0]
         self._read_to = 0
+        self._file: tuple[int, int] | None = None
         self._batches: list[Batch] = []
         self._plan: scan.ScanPlan | None = None
 
     def grew(self) -> bool:
         """Read what was added, whole lines only; return whether there was anything."""
-        size = os.path.getsize(self.path)
-        if size < self._read_to:  # rotated or truncated: start over
-            self._read_to, self._batches = 0, []
-        end = _last_line_end(self.path, self._read_to, size)
+        try:
+            state = os.stat(self.path)
+            file, size = (state.st_dev, state.st_ino), state.st_size
+            if size < self._read_to or file != self._file:  # truncated or rotated: start over
+                self._file, self._read_to, self._batches = file, 0, []
+            end = _last_line_end(self.path, self._read_to, size)
+        except FileNotFoundError:  # rotated, and the next one is not there yet
+            return False
         if end == self._read_to:
             return False
         plan = self._planned()

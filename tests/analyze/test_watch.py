@@ -37,6 +37,16 @@ def test_a_truncated_log_starts_over(tmp_path: Path) -> None:
     assert (growing.grew(), growing.log().rows) == (True, 1)
 
 
+def test_a_rotated_log_starts_over_and_one_that_is_away_is_waited_for(tmp_path: Path) -> None:
+    path = write(tmp_path / "log", [ask(at=0)])
+    growing = Growing(Options(files=(str(path),)))
+    assert growing.grew()
+    path.rename(tmp_path / "log.1")
+    assert not growing.grew()
+    write(path, [ask(at=n) for n in range(9)])
+    assert (growing.grew(), growing.log().rows) == (True, 9)
+
+
 def test_each_growth_gives_a_new_analysis(tmp_path: Path) -> None:
     path = write(tmp_path / "log", [ask(at=0), ask(at=1)])
 
@@ -52,3 +62,5 @@ def test_each_growth_gives_a_new_analysis(tmp_path: Path) -> None:
 def test_several_files_cannot_be_followed(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="one file"):
         Growing(Options(files=("-",)))
+    with pytest.raises(UsageError, match="is none"):
+        Growing(Options(files=(str(tmp_path),)))
