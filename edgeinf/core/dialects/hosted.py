@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from edgeinf.core.dialects.base import as_object
+from edgeinf.core.wire.canonical import JsonObject
 
-__all__ = ["hosted_tools", "live_model"]
+__all__ = ["hosted_tools", "live_model", "live_search"]
 
 # Tools that the client runs, by the start of their type; a tool without a type is the client's own.
 _CLIENTS = ("function", "custom", "bash_", "text_editor", "memory_", "apply_patch", "namespace", "additional_tools")
@@ -35,6 +36,7 @@ _HOSTED = (
     ("mcp", "mcp"),
     ("shell", "shell"),
 )
+_SEARCHING = ("-search-preview", "-search-api")
 
 
 def hosted_tools(tools: Any) -> list[str]:
@@ -55,4 +57,10 @@ def hosted_tools(tools: Any) -> list[str]:
 
 def live_model(model: str) -> bool:
     """Return whether a model searches the web by its name alone."""
-    return model.endswith(":online") or "-search-preview" in model or model.split("/")[-1].startswith("sonar")
+    own = model.split("/")[-1]
+    return own.endswith(":online") or any(part in own for part in _SEARCHING) or own.startswith(("sonar", "compound"))
+
+
+def live_search(body: JsonObject) -> bool:
+    """Return whether a field of a call turns a search of the web on."""
+    return "web_search_options" in body or bool(body.get("enable_search"))

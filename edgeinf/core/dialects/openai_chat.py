@@ -19,7 +19,7 @@ from edgeinf.core.dialects.base import (
 )
 from edgeinf.core.dialects.chat_folding import fold_chunks, unfold_message
 from edgeinf.core.dialects.chunked import Chunked
-from edgeinf.core.dialects.hosted import hosted_tools, live_model
+from edgeinf.core.dialects.hosted import hosted_tools, live_model, live_search
 from edgeinf.core.dialects.openai_common import UNKEYED, positive_int, rewritten, url_inputs
 from edgeinf.core.wire.canonical import JsonObject
 from edgeinf.core.wire.sse import Event
@@ -78,7 +78,7 @@ class OpenAIChat(Chunked):
         reasons = []
         if body.get("store") is True:
             reasons.append("store")
-        if "web_search_options" in body or live_model(call.model):
+        if live_search(body) or live_model(call.model):
             reasons.append("web-search")
         if body.get("search_parameters") is not None:
             reasons.append("search-parameters")

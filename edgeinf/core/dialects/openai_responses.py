@@ -25,7 +25,7 @@ from edgeinf.core.dialects.base import (
     str_or_none,
     whole_or_value_error,
 )
-from edgeinf.core.dialects.hosted import hosted_tools, live_model
+from edgeinf.core.dialects.hosted import hosted_tools, live_model, live_search
 from edgeinf.core.dialects.openai_common import UNKEYED, rewritten, url_inputs
 from edgeinf.core.dialects.responses_folding import fold_response, unfold_response
 from edgeinf.core.dialects.responses_watching import ResponsesWatcher, read_usage, unfit_status
@@ -116,7 +116,7 @@ class OpenAIResponses(Defaults):
             reasons.append("background")
         if body.get("prompt") is not None and not as_object(body["prompt"]).get("version"):
             reasons.append("stored-prompt")
-        if live_model(call.model):
+        if live_search(body) or live_model(call.model):
             reasons.append("web-search")
         if body.get("plugins"):
             reasons.append("plugins")

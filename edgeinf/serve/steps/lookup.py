@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from edgeinf.core import key as keying
 from edgeinf.core.cacheable import bypass_reason
 from edgeinf.core.normalize.levels import LEVELS
@@ -25,7 +27,7 @@ def make_keys(x: Exchange, generation: Generation, seed: int) -> None:
     assert x.dialect is not None
     x.level = tightened(generation.level.name, x.controls.level) if x.dialect.name != "opaque" else "exact"
     level = generation.level if x.level == generation.level.name else LEVELS[x.level]
-    x.bypass = bypass_reason(x.call, x.dialect, generation.policy)
+    x.bypass = _bypass(x, generation)
     names = (*KEYED_HEADERS, *generation.forward_headers)
     group = generation.group(x.dialect.family, x.call.model)
     if x.dialect.pinned(x.call):
@@ -38,6 +40,19 @@ def make_keys(x: Exchange, generation: Generation, seed: int) -> None:
     )
     x.forms = keying.canonical_forms(x.call, x.dialect, level, extras)
     x.keys = [keying.make_key(form, x.scope, seed) for form in x.forms]
+
+
+def _bypass(x: Exchange, generation: Generation) -> str | None:
+    """Return why the call may be neither looked up nor stored, whatever its model is called by client and regions."""
+    assert x.call is not None
+    assert x.dialect is not None
+    own = generation.stages(x.dialect.family, x.call.model)[:1]  # what fallback models say is never stored
+    for name in dict.fromkeys((x.call.model, *(target.sent for stage in own for target in stage))):
+        call = x.call if name == x.call.model else msgspec.structs.replace(x.call, model=name)
+        reason = bypass_reason(call, x.dialect, generation.policy)
+        if reason is not None:
+            return reason
+    return None
 
 
 def usable(x: Exchange, entry: Entry, now: float) -> bool:
