@@ -1,7 +1,7 @@
 """Names of what an origin's account holds: which a request refers to, and which an answer hands out.
 
-A response, file, container or conversation id, and encrypted reasoning, mean something to the account that issued
-them and to no other.
+A response, file, container, conversation or spoken answer's id, and encrypted reasoning, mean something to the account
+that issued them and to no other.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ _NAMING = frozenset(
     {
         "previous_response_id", "conversation", "encrypted_content", "container", "container_id", "file_id", "file_ids",
         "vector_store_id", "vector_store_ids", "input_file_id", "batch_id", "encrypted_index",
+        "audio",
     }
 )  # fmt: skip
 # Items of a Responses input that are named by id and kept at the origin.
@@ -27,12 +28,12 @@ _REFERENCES = frozenset({"item_reference", "reasoning"})
 _OPAQUE = frozenset({"arguments", "output", "parameters", "input_schema", "schema", "metadata"})
 _MARKS = (
     b"previous_response_id", b"conversation", b"encrypted_", b"container", b"file_id", b"vector_store_id",
-    b"batch_id", b"item_reference", b'"rs_',
+    b"batch_id", b"item_reference", b'"rs_', b'"audio"',
 )  # fmt: skip
 _ISSUED = re.compile(rb'"(?:id|encrypted_content|encrypted_index|container_id|file_id)"\s*:\s*"((?:[^"\\]|\\.){4,})"')
 _SOME_ISSUED = re.compile(
     rb'"(?:encrypted_content|encrypted_index|container_id|file_id)"\s*:\s*"((?:[^"\\]|\\.){4,})"'
-    rb'|"container"\s*:\s*\{\s*"id"\s*:\s*"([^"\\]{4,})"'
+    rb'|"(?:container|audio)"\s*:\s*\{\s*"id"\s*:\s*"([^"\\]{4,})"'
 )
 
 

@@ -27,6 +27,8 @@ from edgeinf.core.dialects.origin_state import issued, referred
         ({"messages": [{"role": "user", "content": "hi"}]}, set()),
         ({"messages": [{"content": [{"type": "tool_use", "input": {"file_id": "mine"}}]}]}, set()),
         ({"metadata": {"container": "mine"}}, set()),
+        ({"messages": [{"role": "assistant", "audio": {"id": "audio_1"}}]}, {"audio_1"}),
+        ({"modalities": ["text", "audio"], "audio": {"voice": "alloy", "format": "wav"}}, set()),
     ],
     ids=lambda value: json.dumps(value)[:60] if isinstance(value, dict) else None,
 )
@@ -48,6 +50,13 @@ def test_what_an_answer_hands_out(stream: bool):
 def test_a_container_is_named_whatever_the_dialect():
     answer = json.dumps({"id": "msg_1", "container": {"id": "cntr_1", "expires_at": "x"}}).encode()
     assert issued(answer, every_id=False) == {"cntr_1"}
+
+
+def test_a_spoken_answer_is_named_in_a_stream_as_in_a_document():
+    audio = {"audio": {"id": "audio_1", "transcript": "hi"}}
+    for choice in ({"message": audio}, {"delta": audio}):
+        answer = json.dumps({"id": "chatcmpl-1", "choices": [choice]}).encode()
+        assert issued(answer, every_id=False) == {"audio_1"}
 
 
 def test_what_is_referred_to_is_what_was_issued_whatever_the_escapes():
