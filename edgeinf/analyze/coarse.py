@@ -25,6 +25,7 @@ from edgeinf.core.wire.canonical import JsonObject, canonical
 __all__ = [
     "COARSE",
     "REWRITTEN_DIALECTS",
+    "TELLING",
     "CoarseLevel",
     "Digest",
     "coarse_levels",
@@ -38,6 +39,8 @@ __all__ = [
 
 # Levels whose fingerprints may be equal where the keys are not.
 COARSE = ("loose", "masked")
+# Stands after them for what tells whether requests with one fingerprint at ``masked`` are sure to have one key.
+TELLING = "telling"
 # Those that let a level rewrite texts; all of them have one key for each call.
 REWRITTEN_DIALECTS = frozenset({"openai-chat", "openai-responses", "anthropic-messages"})
 
@@ -45,6 +48,7 @@ _SMALL = bytes(ord(chr(byte).lower()) if byte < 128 else byte for byte in range(
 _WHITE = bytes(byte for byte in range(128) if chr(byte).isspace())
 _LOOSE = LEVELS["loose"].user
 _WORD = 2**64 - 1
+_NORMAL, _IN_PARTS = 1, 2  # seeds of digests
 
 Digest = Callable[[str], int]
 
@@ -113,12 +117,42 @@ class CoarseLevel:
         return self._like.tools(tools)
 
 
+class _Telling(CoarseLevel):
+    """Tells more apart than a level with masks does: what is equal here has one key there, whatever its fingerprint.
+
+    Texts of users count as ``safe`` leaves them, others as the masks leave them. A text that comes in parts, and so in
+    its normal form, is never taken for one that does not.
+    """
+
+    def __init__(self, like: Level, user: Digest, system: Digest) -> None:
+        self._like = like
+        self._squashing = False
+        self.name = TELLING
+        self.keep_properties_order = like.keep_properties_order
+        self.user, self.system = user, system
+
+    def content(self, role: str, content: Any) -> Any:
+        if isinstance(content, str):
+            return super().content(role, content)
+        normal = self._like.content(role, content)
+        return xxhash.xxh3_64_intdigest(_bytes(normal), seed=_IN_PARTS) if isinstance(normal, str) else normal
+
+
 def coarse_levels(names: tuple[str, ...], masks: tuple[str, ...] | None) -> list[CoarseLevel]:
-    """Return what stands in for the levels; none where no level tells which questions are one for sure."""
+    """Return what stands in for the levels; none where no level tells which questions are one for sure.
+
+    After the level with masks comes ``TELLING``, which needs the masks as well and so costs little more.
+    """
     if "safe" not in names:
         return []
     digests: dict[Passage, Digest] = {}
-    return [CoarseLevel(level(name) if masks is None else level(name, masks), digests) for name in names]
+    made = {name: level(name) if masks is None else level(name, masks) for name in names}
+    found = [CoarseLevel(like, digests) for like in made.values()]
+    if "masked" in made:
+        system = digests[made["masked"].system]
+        told = system.told if isinstance(system, _Masked) else digests[made["safe"].system]
+        found.append(_Telling(made["masked"], digests[made["safe"].user], told))
+    return found
 
 
 def fingerprint(body: JsonObject, rule: CoarseLevel) -> int:
@@ -171,22 +205,43 @@ def _squashing(passage: Passage) -> Digest:
     normal = passage.normal
     if not masks:
         return lambda text: xxhash.xxh3_64_intdigest(squashed(text if text.isascii() else normal(text)))
-    masking = _masking(passage.text[: passage.text.index(masks[0]) + len(masks)], normal)
-    return lambda text: xxhash.xxh3_64_intdigest(masking(text))
+    return _Masked(passage.text[: passage.text.index(masks[0]) + len(masks)], normal)
 
 
-def _masking(rules: tuple[Rule, ...], normal: Callable[[str], str]) -> Callable[[str], bytes]:
-    """Return the masks and what comes before them, then squashed; what comes after leaves that alone."""
+class _Masked:
+    """Applies masks and what comes before them, and squashes the rest; what comes after leaves that alone.
 
-    def squash(text: str) -> bytes:
-        if not text.isascii() or fences.may_hold(text):
-            return squashed(normal(text))
-        done = text
-        for rule in rules:
-            done = rule.apply(done)
-        return squashed(normal(text)) if fences.may_hold(done) else squashed(done)
+    ``told`` is for the text before it is squashed. Both are asked for of one text after the other.
+    """
 
-    return squash
+    def __init__(self, rules: tuple[Rule, ...], normal: Callable[[str], str]) -> None:
+        self._rules = rules
+        self._normal = normal
+        self._latest: str | None = None
+        self._done = "", 0
+
+    def __call__(self, text: str) -> int:
+        return xxhash.xxh3_64_intdigest(squashed(self._masked(text)[0]))
+
+    def told(self, text: str) -> int:
+        """Return the digest of a masked text; one in its normal form is never taken for one that is not."""
+        done, kind = self._masked(text)
+        return xxhash.xxh3_64_intdigest(_bytes(done), seed=kind)
+
+    def _masked(self, text: str) -> tuple[str, int]:
+        if text != self._latest:
+            self._done = self._made(text)
+            self._latest = text
+        return self._done
+
+    def _made(self, text: str) -> tuple[str, int]:
+        if text.isascii() and not fences.may_hold(text):
+            done = text
+            for rule in self._rules:
+                done = rule.apply(done)
+            if not fences.may_hold(done):
+                return done, 0
+        return self._normal(text), _NORMAL
 
 
 def _is_text(part: Any) -> bool:

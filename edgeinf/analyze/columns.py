@@ -9,6 +9,7 @@ from array import array
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import chain, product
 from operator import attrgetter
 from typing import Any, Literal
 
@@ -22,12 +23,19 @@ from edgeinf.analyze.source import Chunk
 
 __all__ = ["COLUMNS", "FLOATS", "Batch", "Builder", "Group"]
 
-_AT_ONCE = 128
+_AT_ONCE = 512
+_ONE = {1}
 _NONE = -1
 _NAN = float("nan")
 _MOST = 2**31 - 1
 
 ELIGIBLE, STORABLE, SAMPLED, ANSWERED, SERVED, FAILED, REDACTED = 1, 2, 4, 8, 16, 32, 64
+
+_SERVED = frozenset({"hit", "stale", "collapsed"})
+_PLAIN = {
+    (eligible, sampled, answered): eligible * (ELIGIBLE | STORABLE) | sampled * SAMPLED | answered * ANSWERED
+    for eligible, sampled, answered in product((False, True), repeat=3)
+}
 
 # Columns that a chunk without any value leaves out, with what stands for "not said".
 FLOATS: dict[str, Literal["d", "f"]] = {"at": "d", "latency": "f", "ttft": "f", "usd": "f"}
@@ -47,13 +55,8 @@ COLUMNS: dict[str, tuple[Any, float | None]] = {
     **{name: (kind, _NAN) for name, kind in FLOATS.items()},
 }
 # The columns that are a field of the record as it stands.
-_FIELDS = {
-    "at": attrgetter("at"),
-    "latency": attrgetter("latency_ms"),
-    "ttft": attrgetter("ttft_ms"),
-    "usd": attrgetter("usd"),
-    **{name: attrgetter(f"{name}_tokens") for name in COUNTS},
-}
+_FIELDS = ("at", "latency", "ttft", "usd", *COUNTS)
+_OF_RECORD = attrgetter("at", "latency_ms", "ttft_ms", "usd", *[f"{name}_tokens" for name in COUNTS])
 _DESCRIBED = attrgetter("model", "route", "tenant", "team", "key_id", "scope")
 
 
@@ -71,14 +74,11 @@ def _filled(kind: Any, values: list[Any], absent: Any) -> array[Any]:
 
 
 def _flags(record: Record, meaning: Meaning) -> int:
-    flags = 0 if meaning.reason is not None else ELIGIBLE | STORABLE
-    if record.status is not None and not 200 <= record.status < 300:
-        flags = flags & ELIGIBLE | FAILED
-    if meaning.sampled:
-        flags |= SAMPLED
-    if record.answer is not None:
-        flags |= ANSWERED
-    if record.cache in ("hit", "stale", "collapsed"):
+    status = record.status
+    flags = _PLAIN[meaning.reason is None, meaning.sampled, record.answer is not None]
+    if status is not None and not 200 <= status < 300:
+        flags = flags & ~STORABLE | FAILED
+    if record.cache in _SERVED:
         flags |= SERVED
     return flags | REDACTED if meaning.redacted else flags
 
@@ -171,7 +171,7 @@ class Builder:
             "question": [m.question for m in meanings],
             "user": [number(r.user or m.user) for r, m in zip(records, meanings, strict=True)],
             "session": [number(r.session) for r in records],
-            **{name: list(map(field, records)) for name, field in _FIELDS.items()},
+            **dict(zip(_FIELDS, map(list, zip(*map(_OF_RECORD, records), strict=True)), strict=True)),
         }
         for name, (kind, absent) in COLUMNS.items():
             self._columns[name] += _filled(kind, values[name], absent)
@@ -193,14 +193,17 @@ class Builder:
                 self._block_tokens.add(record.block_tokens or BLOCK_TOKENS)
 
     def _add_keys(self, meanings: Sequence[Meaning]) -> None:
+        by_level = list(zip(*[m.keys for m in meanings], strict=True))
         try:
-            single = [[key for (key,) in keys] for keys in zip(*[m.keys for m in meanings], strict=True)]
-        except (TypeError, ValueError):  # a key that is unknown, or several
+            single = all(set(map(len, keys)) == _ONE for keys in by_level)
+        except TypeError:  # a key that is unknown
+            single = False
+        if not single:
             for meaning in meanings:
                 self._add_parts(meaning)
             return
-        for column, keys in zip(self._keys.values(), single, strict=True):
-            column.extend(keys)
+        for column, keys in zip(self._keys.values(), by_level, strict=True):
+            column.extend(chain.from_iterable(keys))
         self._parts.extend([1] * len(meanings))
 
     def _add_parts(self, meaning: Meaning) -> None:

@@ -7,6 +7,8 @@ apart in a :class:`Context`, so that one pass over a log serves every scope.
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import msgspec
 import xxhash
 
@@ -29,7 +31,10 @@ from edgeinf.core.wire.canonical import JsonObject, canonical
 
 __all__ = ["Interpreter"]
 
-_MEMO = 3_000
+Key = TypeVar("Key")
+
+_MEMO = 8_000
+_BY_SAFE = 3_000
 _WITH_SCHEMAS = frozenset({"tools", "functions", "response_format", "output_config", "output_format", "text"})
 
 
@@ -50,6 +55,7 @@ class Interpreter:
         self.levels = levels
         self._levels = remembering(levels, masks)
         self._coarse = coarse_levels(levels, masks) if coarse else []
+        self._more = max(0, len(self._coarse) - len(levels))  # what fingerprints tell besides
         self._plain = PlainChats(policy, self._coarse) if self._coarse and not gateways else None
         self._by_safe: dict[tuple[Context, tuple[int, ...]], tuple[tuple[int, ...], ...]] = {}
         self._gateways = [by_gateway(name) for name in gateways]
@@ -99,7 +105,7 @@ class Interpreter:
         context = Context(call.dialect, call.path, call.query, call.model)
         try:
             coarse = self._coarse and call.dialect in REWRITTEN_DIALECTS
-            keys = _fingerprints(call, self._coarse) if coarse else self._keys(call, context)
+            keys = _fingerprints(call, self._coarse) if coarse else self._padded(self._keys(call, context))
         except CallError as error:
             return Meaning(context, self._none(), f"refused ({error.code})", user=call.user)
         temperature = call.body.get("temperature")
@@ -147,7 +153,7 @@ class Interpreter:
                     return (*keys, *known)
         if "safe" in self.levels:
             at = self.levels.index("safe")
-            if len(self._by_safe) >= _MEMO:
+            if len(self._by_safe) >= _BY_SAFE:
                 self._by_safe.clear()
             self._by_safe[context, keys[at]] = tuple(keys[at + 1 :])
         return tuple(keys)
@@ -161,10 +167,14 @@ class Interpreter:
         reason = record.reason
         if reason is None and all(n is None for n in numbers):
             reason = NO_CONTENT
-        return Meaning(context, numbers, reason)
+        return Meaning(context, self._padded(numbers), reason)
 
     def _none(self) -> tuple[None, ...]:
-        return (None,) * len(self._levels)
+        return (None,) * (len(self._levels) + self._more)
+
+    def _padded(self, keys: tuple[Key, ...]) -> tuple[Key, ...]:
+        """Return true keys, of which those of the loosest level tell all there is to tell."""
+        return keys + keys[-1:] * self._more
 
 
 def _fingerprints(call: Call, levels: list[CoarseLevel]) -> tuple[tuple[int, ...], ...]:

@@ -196,9 +196,12 @@ def _take(log: Log, batch: Batch, columns: _Columns, group_ids: dict[Group, int]
         name: known[np.frombuffer(batch.columns[name], known.dtype)].tobytes()
         for name, known in (("group", groups), ("reason", reasons))
     }
-    for level in log.plan.levels:
-        log.keys.append(level, batch.columns[f"key:{level}"])
-    others = {name: column for name, column in batch.columns.items() if not name.startswith("key:")}
+    others = {}
+    for name, column in batch.columns.items():
+        if name.startswith("key:"):
+            log.keys.append(name[4:], column)
+        else:
+            others[name] = column
     columns.add(batch.rows, {**others, **renamed})
 
 

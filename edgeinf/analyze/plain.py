@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from itertools import repeat
 
 import msgspec
 import xxhash
@@ -180,11 +181,11 @@ class PlainChats:
 def _keys(frame: Frame, said: list[Said]) -> tuple[tuple[int, ...], ...]:
     """Return the fingerprint at each level, as ``coarse.fingerprint`` makes it; that of equal texts once."""
     keys: list[tuple[int, ...]] = []
-    before, digests_before = -1, b""
-    for level, around in enumerate(frame.numbers):
-        digests = b"".join([one.digests[level] for one in said])
-        if around != before or digests != digests_before:
-            before, digests_before, made = around, digests, (packed_number(around, digests),)
+    before: tuple[int, bytes] | None = None
+    by_level = map(b"".join, zip(*[one.digests for one in said], strict=True)) if said else repeat(b"")
+    for seen in zip(frame.numbers, by_level, strict=False):
+        if seen != before:
+            before, made = seen, (packed_number(*seen),)
         keys.append(made)
     return tuple(keys)
 

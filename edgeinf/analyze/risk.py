@@ -109,8 +109,11 @@ def _newly_merged(ids: Any, before: Any, usable: Any) -> Any:
     del rows
     if not len(order):
         return np.zeros((0, 2), np.int64)
-    begins = np.append(True, ids[order[1:]] != ids[order[:-1]])
-    first = order[np.maximum.accumulate(np.where(begins, np.arange(len(order), dtype=np.int32), np.int32(0)))]
+    sorted_ids = ids[order]
+    first = np.arange(len(order), dtype=np.int32)
+    first[1:] *= sorted_ids[1:] != sorted_ids[:-1]
+    del sorted_ids
+    first = order[np.maximum.accumulate(first, out=first)]
     other = np.flatnonzero(before[order] != before[first])
     _, once = np.unique(ids[order[other]], return_index=True)
     chosen = other[once]

@@ -13,6 +13,7 @@ from typing import Any, Self, TypeVar
 
 import msgspec
 
+from edgeinf.analyze.coarse import coarse_levels
 from edgeinf.analyze.columns import Batch, Builder
 from edgeinf.analyze.interpret import Interpreter
 from edgeinf.analyze.readers import by_name
@@ -54,6 +55,12 @@ class ScanPlan(msgspec.Struct, frozen=True, kw_only=True):
     masks: tuple[str, ...] | None = None
     gateways: tuple[str, ...] = ()
     coarse: bool = False  # keys after ``safe`` are fingerprints, which ``settle`` makes keys of where it matters
+
+    @property
+    def keyed(self) -> tuple[str, ...]:
+        """Return the names of all keys that are read."""
+        coarse = coarse_levels(self.levels, self.masks) if self.coarse else []
+        return tuple(rule.name for rule in coarse) or self.levels
 
 
 class Rows(msgspec.Struct, frozen=True):
@@ -166,7 +173,8 @@ def batches(crew: Crew, progress: Callable[[int], None] | None = None) -> Iterat
 def _whole(plan: ScanPlan, reader: WholeReader) -> Iterator[Batch]:
     """Read a format that must be seen as a whole; a row's offset is then its number."""
     interpreter = _interpreter(plan)
-    builder, number = Builder(plan.levels, plan.gateways), 0
+    keyed = plan.keyed
+    builder, number = Builder(keyed, plan.gateways), 0
     for record in reader.read_files(plan.sources.paths):
         if isinstance(record, Record):
             builder.add(record, interpreter.meaning(record), number)
@@ -175,7 +183,7 @@ def _whole(plan: ScanPlan, reader: WholeReader) -> Iterator[Batch]:
             builder.skip(record)
         if builder.rows >= _WHOLE_ROWS:
             yield builder.batch(0)
-            builder = Builder(plan.levels, plan.gateways)
+            builder = Builder(keyed, plan.gateways)
     yield builder.batch(plan.sources.size)
 
 
@@ -186,13 +194,14 @@ class Scanner:
         reader = reader_of(plan)
         assert isinstance(reader, LineReader)
         self._plan = plan
+        self._keyed = plan.keyed
         self._reader = reader
         self._interpreter = _interpreter(plan)
         self._settling: Interpreter | None = None
 
     def chunk(self, chunk: Chunk) -> Batch:
         """Return the columns of one chunk."""
-        builder = Builder(self._plan.levels, self._plan.gateways)
+        builder = Builder(self._keyed, self._plan.gateways)
         meaning, add = self._interpreter.meaning, builder.add
         for offset, record in records_of_chunk(self._reader, self._plan.sources.paths[chunk.source], chunk):
             if isinstance(record, Record):

@@ -2,8 +2,9 @@
 
 A request whose fingerprint no other question has shares its key with its own repeats alone, so the fingerprint is as
 good as the key. The true key is needed where different questions (by their fingerprint at ``safe``, which tells all
-apart) have one fingerprint at a looser level, and where the moment an entry ends counts, since that derives from the
-key. Requests that are equal at the strictest level are equal at all, so one speaks for all of its repeats.
+apart, or with masks by what is told besides) have one fingerprint at a looser level, and where the moment an entry ends
+counts, since that derives from the key. Requests that are equal at the strictest level are equal at all, and those that
+are told to be equal are so with masks, so one speaks for all of its like.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from edgeinf.analyze.coarse import COARSE, REWRITTEN_DIALECTS, coarse_levels
+from edgeinf.analyze.coarse import COARSE, REWRITTEN_DIALECTS, TELLING, coarse_levels
 from edgeinf.analyze.columns import ELIGIBLE
 from edgeinf.analyze.dense import Hashes, Ids, densify, mixed
 from edgeinf.analyze.log import Log
 from edgeinf.analyze.options import Options
 from edgeinf.analyze.scan import Crew, Rows, Scanner
 from edgeinf.analyze.scopes import scoped
+from edgeinf.analyze.simulate import first_at_or_after, grouped
 
 __all__ = ["settle"]
 
@@ -29,7 +31,13 @@ Mask = npt.NDArray[np.bool_]
 
 def settle(log: Log, options: Options, crew: Crew) -> int:
     """Put true keys in the place of fingerprints where it matters; return how many requests were read again."""
-    names = [rule.name for rule in coarse_levels(log.plan.levels, log.plan.masks)]
+    count = _settle(log, options, crew)
+    log.keys.pop(TELLING, None)
+    return count
+
+
+def _settle(log: Log, options: Options, crew: Crew) -> int:
+    names = [rule.name for rule in coarse_levels(log.plan.levels, log.plan.masks) if rule.name != TELLING]
     dialects = [group.context.dialect for group in log.groups]
     if not names or not log.chunks or REWRITTEN_DIALECTS.isdisjoint(dialects):
         return 0
@@ -47,27 +55,43 @@ def settle(log: Log, options: Options, crew: Crew) -> int:
         del key
         needed[name] = _outliving(ids, log, rows, options)
         if name in COARSE:
-            needed[name] |= _shared(ids, safe)
+            needed[name] |= _shared(ids, log.keys[TELLING][places] if name == "masked" else safe)
     numbers: dict[str, int] = {}
     of_group = mixed(np.array([numbers.setdefault(name, len(numbers)) for name in dialects]))
-    some = np.flatnonzero(np.logical_or.reduce(list(needed.values())))
-    strictest = log.keys["exact" if "exact" in names else "safe"][places][some]
-    speaks, distinct = densify(strictest ^ of_group[log.group[rows][some]])
-    del safe, strictest
-    speakers = np.zeros(len(distinct), np.uint32)
-    speakers[speaks] = some
-    wanted = np.zeros(len(distinct), np.uint8)  # a bit for each level at which a speaker's key is needed
+    del safe
+    reading, speakers = _speakers(log, rows, places, needed, of_group[log.group])
+    wanted = np.zeros(len(reading), np.uint8)  # a bit for each level at which a request's key is needed
     for number, name in enumerate(names):
-        at_level = np.zeros(len(distinct), bool)
-        at_level[speaks[needed[name][some]]] = True
-        wanted |= at_level.astype(np.uint8) << np.uint8(number)
-    true = _true_keys(log, _picked(rows, speakers), wanted, names, crew)
+        wanted[speakers[name]] |= np.uint8(1 << number)
+    true = _true_keys(log, _picked(rows, reading), wanted, names, crew)
     for number, name in enumerate(names):
-        mine = needed[name][some]
         keys = log.keys[name]
-        keys[_picked(places, some[mine])] = true[number][speaks[mine]]
+        keys[_picked(places, np.flatnonzero(needed[name]))] = true[number][speakers[name]]
         log.keys[name] = keys
-    return len(speakers)
+    return len(reading)
+
+
+def _speakers(
+    log: Log, rows: Any, places: Any, needed: dict[str, Mask], of_dialect: Hashes
+) -> tuple[npt.NDArray[np.int32], dict[str, npt.NDArray[np.int32]]]:
+    """Return which requests to read, and by level which of these speaks for each request whose key is needed."""
+    strict = "exact" if "exact" in needed else "safe"
+    by_column: dict[str, list[str]] = {}
+    for name in needed:
+        by_column.setdefault(TELLING if name == "masked" else strict, []).append(name)
+    speakers: dict[str, npt.NDArray[np.int32]] = {}
+    speaking = np.zeros(len(next(iter(needed.values()))), bool)
+    for column in sorted(by_column, key=lambda column: column != strict):
+        some = np.flatnonzero(np.logical_or.reduce([needed[name] for name in by_column[column]])).astype(np.int32)
+        same, distinct = densify(log.keys[column][places][some] ^ of_dialect[rows][some])
+        speaker = np.zeros(len(distinct), np.int32)
+        speaker[same] = some
+        already = speaking[some]  # for what is read anyway
+        speaker[same[already]] = some[already]
+        speaking[speaker] = True
+        speakers.update({name: speaker[same[needed[name][some]]] for name in by_column[column]})
+    reading = np.flatnonzero(speaking).astype(np.int32)
+    return reading, {name: np.searchsorted(reading, rows_).astype(np.int32) for name, rows_ in speakers.items()}
 
 
 def _picked(rows: Any, index: Any) -> Any:
@@ -86,22 +110,23 @@ def _shared(ids: Ids, safe: Hashes) -> Mask:
 
 
 def _outliving(ids: Ids, log: Log, rows: Any, options: Options) -> Mask:
-    """Return which requests are repeated over a time in which an entry may end sooner or later by its key."""
+    """Return which requests have a key on which it depends whether an entry has ended when it is asked for again: of
+    any two, the second comes later than the soonest that the first's may end, and no later than it must."""
     policy = options.policy
-    none = np.zeros(len(ids), bool)
     if log.at is None or not policy.ttl_jitter or math.isinf(policy.ttl_s) or not len(ids):
-        return none
-    early = 0.0 if log.running_s is None else float(min(log.running_s.min(), 0.0))  # a log may say anything
-    shortest = policy.ttl_s * (1.0 - policy.ttl_jitter) * (1.0 - 1e-9) + early - 1e-3
-    at = log.at[rows]
-    if at[-1] - at[0] < shortest:
-        return none
-    count = int(ids.max()) + 1
-    first, last = np.zeros(count), np.zeros(count)
-    first[ids[::-1]] = at[::-1]  # of equal places the last one stays
-    last[ids] = at
-    many = np.bincount(ids, minlength=count) > 1
-    return np.asarray((many & (last - first >= shortest))[ids])
+        return np.zeros(len(ids), bool)
+    soonest = policy.ttl_s * (1.0 - policy.ttl_jitter) * (1.0 - 1e-9) - 1e-3
+    latest = policy.ttl_s * (1.0 + 1e-9) + 1e-3
+    depends = np.zeros(int(ids.max()) + 1, bool)
+    running = None if log.running_s is None else log.running_s[rows]
+    for block in grouped(ids, np.ones(len(ids), bool), log.at[rows], running).blocks():
+        bounds = np.append(np.flatnonzero(block.begins), len(block.order)).astype(np.int32)
+        group_end = np.repeat(bounds[1:], np.diff(bounds))
+        following = first_at_or_after(block.t, block.done + soonest, group_end)
+        asked = np.flatnonzero(following < group_end)
+        asked = asked[block.t[following[asked]] <= block.done[asked] + latest]
+        depends[block.ids[asked]] = True
+    return np.asarray(depends[ids])
 
 
 def _true_keys(

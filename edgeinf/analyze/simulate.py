@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from edgeinf.analyze.dense import Ids, order_of
 
-__all__ = ["Accesses", "Block", "Lookups", "Outcome", "Simulation", "grouped", "simulate"]
+__all__ = ["Accesses", "Block", "Lookups", "Outcome", "Simulation", "first_at_or_after", "grouped", "simulate"]
 
 _BLOCK = 1 << 16  # accesses that are simulated at one time
 _STEPS = 200
@@ -147,7 +147,7 @@ class Simulation:
         starts = np.flatnonzero(self._heads).astype(np.int32)
         bounds = np.append(starts, np.int32(len(places)))
         self._group_end = np.repeat(bounds[1:], np.diff(bounds))
-        self._following = _first_at_or_after(block.t[places], self._ends[places], self._group_end)
+        self._following = first_at_or_after(block.t[places], self._ends[places], self._group_end)
 
     def found(self, capacity: int | None = None) -> tuple[Mask, Mask]:
         """Return which accesses hit and which are coalesced; with a capacity the block has distances."""
@@ -211,7 +211,7 @@ def _reached(starts: Mask, step: npt.NDArray[np.int32]) -> Mask:
         step = moving
 
 
-def _first_at_or_after(t: Floats, ends: Floats, group_end: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+def first_at_or_after(t: Floats, ends: Floats, group_end: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
     """Return for each place the first later one of its group at or after ``ends``, else the group's end.
 
     A bisection of all groups at once; only where the group lasts that long.

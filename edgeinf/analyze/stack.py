@@ -36,9 +36,12 @@ def stack_distances(before: Index) -> Index:
     if not len(repeats):
         return distances
     values = before[repeats]
-    firsts_before = repeats - np.arange(len(repeats), dtype=np.int32)
-    smaller = _earlier_smaller(values)
-    distances[repeats] = firsts_before + smaller - values - 1
+    found = _earlier_smaller(values)
+    found -= values
+    del values
+    found += repeats
+    found -= np.arange(1, len(repeats) + 1, dtype=np.int32)  # those before it that are no first accesses, and its own
+    distances[repeats] = found
     return distances
 
 
@@ -52,9 +55,11 @@ def _earlier_smaller(values: Index) -> Index:
     start, count = np.zeros(n, np.int32), np.zeros(n, np.int32)
     order = np.arange(n, dtype=np.int32)
     zeros = np.zeros(n + 1, np.int32)  # before each place
+    moved = np.empty(n, np.intp)
     for bit in range(int(values.max()).bit_length() - 1, -1, -1):
-        ones = (values >> np.int32(bit) & np.int32(1)).astype(bool)
-        np.cumsum(~ones, out=zeros[1:])
+        ones = (values & np.int32(1 << bit)).astype(bool)
+        none = ~ones
+        np.cumsum(none, out=zeros[1:])
         outside = zeros[start]
         behind = zeros[:-1] - outside
         behind *= ones
@@ -62,14 +67,14 @@ def _earlier_smaller(values: Index) -> Index:
         del behind
         start -= outside
         start += zeros[-1]
-        np.copyto(start, outside, where=~ones)
+        np.copyto(start, outside, where=none)
         del outside
-        moved = np.concatenate((np.flatnonzero(~ones), np.flatnonzero(ones)))
+        moved[: zeros[-1]] = np.flatnonzero(none)
+        moved[zeros[-1] :] = np.flatnonzero(ones)
         values = values[moved]  # one after the other, so that only one of them is there twice
         start = start[moved]
         count = count[moved]
         order = order[moved]
-        del moved
     found = np.empty(n, np.int32)
     found[order] = count
     return found

@@ -8,7 +8,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from edgeinf.analyze.coarse import COARSE, REWRITTEN_DIALECTS, CoarseLevel, coarse_levels, digest, fingerprint, squashed
+from edgeinf.analyze.coarse import (
+    COARSE,
+    REWRITTEN_DIALECTS,
+    TELLING,
+    CoarseLevel,
+    coarse_levels,
+    digest,
+    fingerprint,
+    squashed,
+)
 from edgeinf.core.dialects import by_name
 from edgeinf.core.key import canonical_forms
 from edgeinf.core.normalize.levels import LEVELS, level
@@ -25,7 +34,7 @@ PARTS = st.lists(
 
 
 def _levels(masks: tuple[str, ...] | None) -> list[CoarseLevel]:
-    return coarse_levels(NAMES, masks)
+    return [coarse for coarse in coarse_levels(NAMES, masks) if coarse.name != TELLING]
 
 
 @pytest.mark.parametrize("masks", MASKS, ids=IDS)
@@ -92,6 +101,37 @@ def test_at_exact_and_safe_fingerprints_are_equal_where_keys_are_and_nowhere_els
             assert numbers[0] == numbers[1] or forms[0] != forms[1]
         else:
             assert (numbers[0] == numbers[1]) == (forms[0] == forms[1])
+
+
+@pytest.mark.parametrize("masks", MASKS, ids=IDS)
+@settings(deadline=None, max_examples=400)
+@example(one={"model": "m", "messages": [{"role": "system", "content": "At 10:30. OK"}]}, other=None)
+@given(one=BODIES, other=st.none() | BODIES)
+def test_what_is_told_to_be_equal_has_one_key_with_masks(
+    masks: tuple[str, ...] | None, one: dict[str, Any], other: dict[str, Any] | None
+) -> None:
+    """``other`` None: the same with each text as its masks leave it."""
+    own = level("masked") if masks is None else level("masked", masks)
+    if other is None:
+        other = {**one, "messages": [{**m, "content": own.content(m["role"], m["content"])} for m in one["messages"]]}
+    dialect = by_name("openai-chat")
+    calls = [dialect.read("/v1/chat/completions", "", body) for body in (one, other)]
+    told = coarse_levels(NAMES, masks)[-1]
+    assert told.name == TELLING
+    numbers = [fingerprint(dialect.keyed(call, told)[0], told) for call in calls]
+    forms = [canonical_forms(call, dialect, own)[0] for call in calls]
+    assert numbers[0] != numbers[1] or forms[0] == forms[1]
+
+
+def test_equal_prompts_but_for_a_clock_are_told_to_be_equal() -> None:
+    told = coarse_levels(NAMES, None)[-1]
+    at = [f"It is 2026-11-0{day}. Be kind." for day in (1, 2)]
+    assert told.content("system", at[0]) == told.content("system", at[1])
+    assert told.content("user", "Hi") != told.content("user", "hi")
+
+
+def test_without_masks_nothing_more_is_told() -> None:
+    assert [coarse.name for coarse in coarse_levels(("safe", "loose"), None)] == ["safe", "loose"]
 
 
 def test_without_safe_nothing_tells_which_questions_are_one() -> None:
