@@ -22,6 +22,10 @@ from edgeinf.mock.values import Ask, Plan
 
 __all__ = ["MockOrigin"]
 
+# Within so many turns of its loop a connection that was accepted has been made; asyncio leaves one open whose listener
+# is closed in between.
+_TURNS = 5
+
 
 class MockOrigin:
     """An HTTP origin that answers by a script: ``async with MockOrigin({"tokens": …}) as origin``.
@@ -62,6 +66,8 @@ class MockOrigin:
             self._return.cancel()
         if self._comeback is not None:
             await self._comeback
+        for _ in range(_TURNS):
+            await asyncio.sleep(0)
         self.down()
         while self.connections:  # noqa: ASYNC110 - the transports' own callbacks empty it in a turn or two
             await asyncio.sleep(0)

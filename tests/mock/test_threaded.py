@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import socket
 import threading
 import urllib.error
 import urllib.request
@@ -71,3 +73,10 @@ def test_a_port_in_use_is_reported_to_the_caller_and_no_thread_stays(origin_thre
 def test_waiting_ends(origin_thread: ThreadedOrigin) -> None:
     with pytest.raises(TimeoutError):
         origin_thread.until_calls(1, within_s=0.05)
+
+
+def test_a_connection_made_just_before_the_end_is_not_left_open():
+    for _ in range(20):
+        with ThreadedOrigin() as origin, socket.create_connection(("127.0.0.1", origin.port)):
+            pass
+        gc.collect()  # what is left open is said here, and warnings are errors

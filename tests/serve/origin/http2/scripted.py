@@ -18,6 +18,7 @@ from hyperframe.frame import GoAwayFrame
 
 from edgeinf.mock.tls import server_context
 from edgeinf.serve.origin.client import Request
+from tests.serve.origin.raw import settle
 
 __all__ = ["Asked", "Peer", "Scripted", "request", "scripted"]
 
@@ -205,6 +206,7 @@ async def scripted(
     try:
         yield origin
     finally:
+        await settle()
         server.close()
         await origin.aclose()
 
