@@ -8,14 +8,16 @@ import pytest
 
 from edgeinf.serve.origin import client
 from edgeinf.serve.origin.client import Client, OriginFailure
+from edgeinf.serve.origin.http2.pool import Multiplexed
 from edgeinf.serve.origin.pool import Connections
 
 
+@pytest.mark.parametrize("kind", [Connections, Multiplexed])
 @pytest.mark.parametrize("name", [n for n, f in vars(Client).items() if inspect.isfunction(f) and n[0] != "_"])
-def test_the_pool_has_every_method_of_the_interface(name: str):
-    wanted, found = inspect.signature(getattr(Client, name)), inspect.signature(getattr(Connections, name))
+def test_each_pool_has_every_method_of_the_interface(name: str, kind: type[Client]):
+    wanted, found = inspect.signature(getattr(Client, name)), inspect.signature(getattr(kind, name))
     assert list(found.parameters) == list(wanted.parameters)
-    assert inspect.iscoroutinefunction(getattr(Client, name)) == inspect.iscoroutinefunction(getattr(Connections, name))
+    assert inspect.iscoroutinefunction(getattr(Client, name)) == inspect.iscoroutinefunction(getattr(kind, name))
 
 
 @pytest.mark.parametrize("name", ["ConnectFailed", "ConnectionLost", "Malformed"])
