@@ -225,7 +225,8 @@ class Exchange:
 
     async def answer(self, status: int, headers: Headers, body: bytes) -> None:
         """Send a whole answer."""
-        await self.start(status, [*headers, (b"content-length", b"%d" % len(body))])
+        length = [] if status == 204 else [(b"content-length", b"%d" % len(body))]
+        await self.start(status, [*headers, *length])
         await self.write(body, more=False)
 
     def answered_now(self, status: int) -> None:

@@ -50,7 +50,8 @@ async def fill(x: Exchange, flight: Flight, runtime: Runtime, find: bytes) -> No
             runtime.flights.pop(find, None)
             if elsewhere is not None:
                 elsewhere.land(flight, find)
-            if flight.unfit is not None and flight.failure is None and flight.status == 200 and flight.entry is None:
+            good = flight.failure is None and 200 <= flight.status < 300
+            if flight.unfit is not None and good and flight.entry is None:
                 _remember_unshared(runtime, find)
 
 
@@ -89,7 +90,8 @@ def _land(x: Exchange, flight: Flight, leg: Leg, recording: Recording | None, ru
             pinned.remember(x, leg.target.origin, flight.entry, runtime)
         if not flight.committed:
             headers = [(n.encode("latin-1"), v.encode("latin-1", "replace")) for n, v in recording.headers]
-            flight.commit(200, headers, stream=False, content_type=recording.content_type, at_once=True)
+            status, content_type = recording.status, recording.content_type
+            flight.commit(status, headers, stream=False, content_type=content_type, at_once=True)
             flight.add(recording.body)
     flight.recording = flight.recording and flight.failure is None
     if not flight.done:

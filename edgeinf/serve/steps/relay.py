@@ -38,6 +38,7 @@ class Recording(msgspec.Struct, kw_only=True):
     stream: bool
     content_type: str
     headers: list[tuple[str, str]]
+    status: int = 200
     pace_ms: list[float] | None = None
 
 
@@ -339,7 +340,7 @@ async def _read_whole(
         verdict = attempt.dialect.judge(attempt.call, body)
         if not proven and verdict.unfit is None:
             verdict = Verdict(unfit="its end was not announced")
-        return _whole(verdict, body, content_type, headers)
+        return _whole(verdict, body, content_type, headers, status)
     if 300 <= status < 400:
         raise redirected(origin, status)
     if status >= 400:
@@ -353,11 +354,12 @@ async def _read_whole(
     _claim(attempt, flight)
     _answered(attempt, flight)
     flight.model, flight.usage = verdict.model, verdict.usage
-    return _whole(verdict, body, content_type, headers)
+    return _whole(verdict, body, content_type, headers, status)
 
 
-def _whole(verdict: Verdict, body: bytes, content_type: str, headers: Headers) -> Recording:
+def _whole(verdict: Verdict, body: bytes, content_type: str, headers: Headers, status: int) -> Recording:
     return Recording(
+        status=status,
         verdict=verdict,
         body=body,
         stream=False,

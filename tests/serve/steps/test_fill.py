@@ -52,6 +52,20 @@ async def test_what_fails_before_the_first_token_is_answered_by_the_next_region_
     assert (a.count, b.count) == (1, 1)
 
 
+@pytest.mark.parametrize("stream", [True, False], ids=["stream", "whole"])
+@pytest.mark.parametrize(("status", "body"), [(202, '{"id":"later"}'), (204, "")])
+async def test_another_good_status_is_passed_on_and_not_kept(
+    origin: MockOrigin, status: int, body: str, stream: bool
+) -> None:
+    origin.use({"rules": [{"fault": f"status;status={status};body={body}"}]})
+    async with proxying(region(origin, "only"), cache=MEMORY) as proxy:
+        for count in (1, 2):
+            got = await ask_chat(proxy, stream=stream)
+            assert (got.status_code, got.text, origin.count) == (status, body, count)
+            assert got.headers["x-edgeinf-cache"] == "miss"
+            assert ("content-length" in got.headers) == (status != 204)
+
+
 async def test_a_connect_error_on_a_stream_is_retried_elsewhere(origin: MockOrigin) -> None:
     async with proxying(region(DEAD, "dead"), region(origin, "live")) as proxy:
         got = await ask_chat(proxy, stream=True)
