@@ -18,6 +18,7 @@ from h2.settings import SettingCodes
 from edgeinf.core.wire.headers import Headers
 from edgeinf.serve.origin.client import ConnectionLost, Malformed, OriginFailure, Request
 from edgeinf.serve.origin.http2.goaway import Frames, GoAway
+from edgeinf.serve.origin.http2.liveness import Liveness
 from edgeinf.serve.origin.http2.protocol import CONNECTION_WINDOW, STREAM_WINDOW, make_protocol, reason
 from edgeinf.serve.origin.http2.sending import fields, pour, send_while_unanswered
 from edgeinf.serve.origin.http2.stream import NotProcessed, Stream
@@ -29,9 +30,6 @@ __all__ = ["Http2Connection"]
 _FIRST_LIMIT = 100
 # What we may owe an origin that asks (pings, settings) but reads no reply.
 _MAX_OWED = 2**20
-# With answers outstanding and nothing heard for so long, the origin is asked whether it is there, and for how long.
-_SILENT_S = 30.0
-_PATIENCE_S = 20.0
 
 
 class Http2Connection(asyncio.Protocol):
@@ -44,7 +42,7 @@ class Http2Connection(asyncio.Protocol):
         self.born = self.idle_since = now()
         self.lost: OriginFailure | None = None
         self.kept = False  # it has waited for requests, so the origin may have closed it meanwhile
-        self.doubted = False  # it may not be there any more: nobody has heard of it when they should have
+        self.unwelcome = False  # the origin wants HTTP/1.1 after all
         self.retired = False  # it takes no new requests
         self.limit = _FIRST_LIMIT
         self.rests_until = 0.0  # the origin refused a stream just now
@@ -58,8 +56,7 @@ class Http2Connection(asyncio.Protocol):
         self._owed = 0
         self._reads = 0
         self._unacknowledged = 0
-        self._owed_since: float | None = None  # the origin has said nothing since, and should have
-        self._asked_at: float | None = None
+        self._liveness = Liveness()
 
     # --- asyncio.Protocol ---
 
@@ -72,7 +69,6 @@ class Http2Connection(asyncio.Protocol):
         if self.lost is not None:
             return
         self._reads += 1
-        self.doubted, self._asked_at = False, None
         try:
             for part in self._frames.feed(data):
                 if isinstance(part, GoAway):
@@ -89,7 +85,7 @@ class Http2Connection(asyncio.Protocol):
             self.flush()  # the frame that tells the origin why
             self._fail(Malformed(f"the origin's answer is not HTTP/2: {error or type(error).__name__}"))
             return
-        self._owed_since = self._now() if self.streams else None
+        self._liveness.hear(self._now(), owing=bool(self.streams))
         owed = self.flush()
         if self._blocked:
             self._owed += owed
@@ -165,6 +161,9 @@ class Http2Connection(asyncio.Protocol):
         if event.error_code == ErrorCodes.REFUSED_STREAM and not stream.status:
             self.rests_until = self._now() + RACE_S
             stream.fail(NotProcessed("the origin refused the request's stream"))
+        elif event.error_code == ErrorCodes.HTTP_1_1_REQUIRED and not stream.status:
+            self.unwelcome = True
+            stream.fail(NotProcessed("the origin wants to be asked over HTTP/1.1"))
         else:
             stream.fail(ConnectionLost(f"the origin ended the stream: {reason(event.error_code)}"))
         self._idle()
@@ -196,6 +195,11 @@ class Http2Connection(asyncio.Protocol):
     # --- one request ---
 
     @property
+    def doubted(self) -> bool:
+        """Return whether the origin may not be there any more."""
+        return self._liveness.doubted
+
+    @property
     def open(self) -> bool:
         """Return whether the connection stands, as far as is known."""
         return self.transport is not None and self.lost is None and not self.transport.is_closing()
@@ -207,8 +211,7 @@ class Http2Connection(asyncio.Protocol):
         number = self.h2.get_next_available_stream_id()
         stream = self.streams[number] = Stream(self, number, self._loop.create_future())
         stream.opened_at, stream.opened_after, stream.on_kept = self._now(), self._reads, self.kept
-        if self._owed_since is None:
-            self._owed_since = stream.opened_at
+        self._liveness.expect(stream.opened_at)
         stream.to_head = request.method == "HEAD"
         body = request.body
         try:
@@ -273,19 +276,15 @@ class Http2Connection(asyncio.Protocol):
 
     def tend(self) -> None:
         """Ask an origin that has long owed a word whether it is there; close where it does not say so."""
-        if not self.open:
-            return
-        now = self._now()
-        if self._asked_at is not None:
-            if now - self._asked_at > _PATIENCE_S:
-                self._fail(ConnectionLost("the origin does not react any more"))
-        elif self._owed_since is not None and now - self._owed_since > _SILENT_S:
+        verdict = self._liveness.verdict(self._now()) if self.open else "there"
+        if verdict == "gone":
+            self._fail(ConnectionLost("the origin does not react any more"))
+        elif verdict == "silent":
             self._doubt()
 
     def _doubt(self) -> None:
         """Ask the origin whether it is there, and take nothing new until it says so."""
-        if self._asked_at is None and self.open:
-            self.doubted, self._asked_at = True, self._now()
+        if self.open and self._liveness.ask(self._now()):
             self.h2.ping(b"edgeinf?")
             self.flush()
 

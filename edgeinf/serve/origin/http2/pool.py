@@ -64,9 +64,13 @@ class _Shared:
     def is_plain(self) -> bool:
         return self._now() < self.plain_until
 
+    def turn_plain(self) -> None:
+        """Ask over HTTP/1.1 for as long as a connection would be used."""
+        self.plain_until = self._now() + MAX_AGE_S
+
     async def take(self, timeout_s: float) -> Http2Connection | None:
         """Return a connection with room for a request; None where the origin speaks HTTP/1.1."""
-        found = self._roomy()
+        found = None if self.is_plain() else self._roomy()
         if found is not None or self.is_plain():
             return found
         try:
@@ -134,7 +138,7 @@ class _Shared:
             made.speaks.on_idle = self.tidy
             self.connections.append(made.speaks)
         elif made.speaks is not None:
-            self.plain_until = self._now() + MAX_AGE_S
+            self.turn_plain()
             self.spoken.append(made.speaks)
 
     def _roomy(self) -> Http2Connection | None:
@@ -209,6 +213,9 @@ class Multiplexed:
             try:
                 return await connection.ask(head, request)
             except NotProcessed:
+                if connection.unwelcome:
+                    pool.turn_plain()
+                    connection.retire()
                 tries -= 1
                 if not tries:
                     raise

@@ -147,6 +147,18 @@ async def test_an_origin_that_refuses_for_ever_is_a_failure(client: Connections,
         assert len(origin.asked) == 3
 
 
+async def test_an_origin_that_wants_http1_after_all_is_asked_so(client: Connections, certificate: Certificate):
+    async def handle(asked: Asked) -> None:
+        asked.end(ErrorCodes.HTTP_1_1_REQUIRED)
+
+    async with scripted(certificate, handle, alpn=("h2", "http/1.1")) as origin:
+        for _ in range(2):
+            with pytest.raises((Malformed, ConnectionLost)):  # it speaks no HTTP/1.1 here
+                await get(client, origin.url)
+        assert origin.chosen == ["h2", "http/1.1", "http/1.1"]
+        await origin.until(lambda: origin.peers[0].gone)
+
+
 async def test_a_body_in_pieces_is_sent_once(client: Connections, certificate: Certificate):
     async def handle(asked: Asked) -> None:
         await asked.whole.wait()
