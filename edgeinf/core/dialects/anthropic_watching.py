@@ -35,15 +35,13 @@ _DELTAS = {
 def read_usage(usage: Any) -> Usage:
     """Read a usage object. The origin counts input apart from its cache; here input includes it."""
     usage = as_object(usage)
-    plain, read, written = (
-        usage.get(name) for name in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-    )
-    output = usage.get("output_tokens")
+    counts = (usage.get(f"{name}_tokens") for name in ("input", "cache_read_input", "cache_creation_input", "output"))
+    plain, read, written, output = (count if isinstance(count, int) else None for count in counts)
     return Usage(
-        input_tokens=plain + (read or 0) + (written or 0) if isinstance(plain, int) else None,
-        output_tokens=output if isinstance(output, int) else None,
-        cached_tokens=read if isinstance(read, int) else None,
-        cache_write_tokens=written if isinstance(written, int) else None,
+        input_tokens=None if plain is None else plain + (read or 0) + (written or 0),
+        output_tokens=output,
+        cached_tokens=read,
+        cache_write_tokens=written,
     )
 
 
@@ -58,7 +56,7 @@ class MessagesWatcher:
     """Knows when a messages stream is complete: every block closed, a stop reason, the end seen, no error."""
 
     def __init__(self) -> None:
-        self._open: set[Any] = set()
+        self._open: set[str] = set()
         self._stop_reason: Any = None
         self._ended = False
         self._malformed = False
@@ -76,9 +74,10 @@ class MessagesWatcher:
         kind = data.get("type")
         if kind == "content_block_delta":
             delta = as_object(data.get("delta"))
-            brings = _DELTAS.get(delta.get("type", ""), TOKEN)
-            empty = not any(delta.get(name) for name in ("text", "thinking", "partial_json"))
-            return NOTHING if empty and delta.get("type") in _DELTAS else brings
+            brings = _DELTAS.get(str(delta.get("type")))
+            if brings is None:
+                return TOKEN
+            return brings if any(delta.get(name) for name in ("text", "thinking", "partial_json")) else NOTHING
         if event.name == b"error" or kind == "error" or data.get("error"):
             self._error = soft_error(data) or {"message": "the stream reported an error"}
             return ERROR
@@ -88,9 +87,9 @@ class MessagesWatcher:
             self._model = str_or_none(message.get("model"))
             self._usage.update(as_object(message.get("usage")))
         elif kind == "content_block_start":
-            self._open.add(data.get("index"))
+            self._open.add(str(data.get("index")))
         elif kind == "content_block_stop":
-            self._open.discard(data.get("index"))
+            self._open.discard(str(data.get("index")))
         elif kind == "message_delta":
             self._stop_reason = as_object(data.get("delta")).get("stop_reason") or self._stop_reason
             said = as_object(data.get("usage"))

@@ -22,7 +22,7 @@ def delta_text(dialect: str, event: Event) -> _Texts:
         return "", ""
     try:
         return reader(as_object(msgspec.json.decode(event.data)))
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, TypeError, AttributeError):
         return "", ""
 
 

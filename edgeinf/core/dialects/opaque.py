@@ -70,7 +70,8 @@ class Opaque(Defaults):
         document = as_object(document)
         unfit = None
         if call.path == _IMAGES:
-            images = [as_object(image) for image in document.get("data") or ()]
+            listed = document.get("data")
+            images = [as_object(image) for image in listed] if isinstance(listed, list) else []
             if not images or not all(image.get("b64_json") for image in images):
                 unfit = "no image as base64"
         elif call.path == _SPEECH or not document.get("results"):
@@ -78,7 +79,9 @@ class Opaque(Defaults):
         usage = as_object(document.get("usage"))
         return Verdict(
             unfit=unfit,
-            usage=Usage(input_tokens=usage.get("input_tokens"), output_tokens=usage.get("output_tokens")),
+            usage=Usage(
+                input_tokens=_count(usage.get("input_tokens")), output_tokens=_count(usage.get("output_tokens"))
+            ),
             model=str_or_none(document.get("model")),
         )
 
@@ -87,6 +90,10 @@ class Opaque(Defaults):
 
     def error_events(self, error: CallError, request_id: str, *, started: bool) -> bytes:
         return openai_common.error_events(error, request_id)
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _as_base64(call: Call) -> bool:

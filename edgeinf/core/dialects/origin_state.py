@@ -68,7 +68,7 @@ def _walk(value: Any) -> Iterator[str]:
             yield from _walk(item)
     elif isinstance(value, dict):
         kind = value.get("type")
-        if kind in _REFERENCES and isinstance(value.get("id"), str):
+        if isinstance(kind, str) and kind in _REFERENCES and isinstance(value.get("id"), str):
             yield value["id"]
         for field, inner in value.items():
             if field in _NAMING:

@@ -137,6 +137,8 @@ def _add_responses(body: JsonObject, before: _Pairs, after: _Pairs) -> JsonObjec
 def _add_anthropic(body: JsonObject, before: _Pairs, after: _Pairs) -> JsonObject:
     """Add to ``system`` what is the system's, and turns to the messages."""
     system = body.get("system")
+    if system is not None and not isinstance(system, str | list):
+        raise CallError("'system' must be a text or a list", code="invalid_value", param="system")
     first = [text for role, text in before if role != "user"]
     last = [text for role, text in after if role != "user"]
     if isinstance(system, list):

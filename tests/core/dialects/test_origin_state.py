@@ -27,6 +27,7 @@ from edgeinf.core.dialects.origin_state import issued, referred
         ({"messages": [{"role": "user", "content": "hi"}]}, set()),
         ({"messages": [{"content": [{"type": "tool_use", "input": {"file_id": "mine"}}]}]}, set()),
         ({"metadata": {"container": "mine"}}, set()),
+        ({"input": [{"type": ["x"], "id": "rs_1", "encrypted_content": {"id": ["y"]}}]}, set()),
         ({"messages": [{"role": "assistant", "audio": {"id": "audio_1"}}]}, {"audio_1"}),
         ({"modalities": ["text", "audio"], "audio": {"voice": "alloy", "format": "wav"}}, set()),
     ],

@@ -90,6 +90,11 @@ def test_a_prompt_of_tokens_cannot_be_added_to() -> None:
         add_messages("openai-completions", {"prompt": [[1, 2]]}, [("system", "a")], [])
 
 
+def test_a_system_prompt_that_is_no_text_cannot_be_added_to() -> None:
+    with pytest.raises(CallError, match="'system' must be a text or a list"):
+        add_messages("anthropic-messages", {"system": 5, "messages": []}, [("system", "a")], [])
+
+
 def test_messages_keep_their_order_at_both_ends() -> None:
     body = {"messages": [{"role": "user", "content": "m"}]}
     made = add_messages("openai-chat", body, [("system", "a"), ("user", "b")], [("user", "c"), ("system", "d")])

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeinf.core.dialects import by_name, dialects
+from edgeinf.core.dialects.delta_text import delta_text
 from edgeinf.core.errors import CallError
 from edgeinf.core.key import canonical_forms
 from edgeinf.core.normalize.levels import LEVELS, MASK_KINDS, level
@@ -117,6 +120,78 @@ def test_any_stream_is_followed(name: str, data: list[Any], junk: bytes) -> None
             dialect.fold(some)
         except ValueError:
             pass  # the one way to say that it cannot be done
+
+
+_ODD: list[Any] = [None, True, 1, 1.5, "x", [], [1], {}, {"a": 1}, [[]]]
+
+
+def altered(value: Any) -> Iterator[Any]:
+    """Yield a value many times, each time with something odd in another place."""
+    yield from _ODD
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for at, inner in items:
+        for other in altered(inner):
+            copy = dict(value) if isinstance(value, dict) else list(value)
+            copy[at] = other
+            yield copy
+
+
+_USAGE = {"prompt_tokens": 1, "prompt_tokens_details": {"cached_tokens": 0}}
+_CALL = {"index": 0, "id": "a", "function": {"name": "f", "arguments": "{"}}
+_SHAPES: dict[str, list[Any]] = {
+    "openai-chat": [
+        {"choices": [{"index": 0, "delta": {"content": "a", "tool_calls": [_CALL]}, "logprobs": {"content": [{}]}}]},
+        {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop", "token_ids": [1]}], "usage": _USAGE},
+        {"choices": [{"index": 0, "message": {"content": "a", "tool_calls": [_CALL]}, "finish_reason": "stop"}]},
+    ],
+    "openai-completions": [{"choices": [{"index": 0, "text": "a", "finish_reason": "stop"}], "usage": _USAGE}],
+    "openai-responses": [
+        {"type": "response.output_item.done", "sequence_number": 0, "output_index": 0, "item": {"type": "message"}},
+        {
+            "type": "response.completed",
+            "response": {"status": "completed", "output": [{}], "usage": {"input_tokens": 1}},
+        },
+        {"status": "completed", "metadata": {}, "output": [{"type": "message", "content": [{"type": "output_text"}]}]},
+    ],
+    "anthropic-messages": [
+        {
+            "type": "message_start",
+            "message": {"content": [], "usage": {"input_tokens": 1, "cache_read_input_tokens": 0}},
+        },
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text"}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "a"}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 1}},
+        {
+            "content": [{"type": "text", "text": "a"}],
+            "stop_reason": "x",
+            "usage": {"input_tokens": 1, "output_tokens": 1},
+        },
+    ],
+    "opaque": [{"data": [{"b64_json": "a"}], "results": [{}], "usage": {"input_tokens": 1, "output_tokens": 1}}],
+    "rerank": [{"results": [{"index": 0}], "meta": {"tokens": {"input_tokens": 1}}, "usage": {"prompt_tokens": 1}}],
+}
+
+
+@pytest.mark.parametrize("name", sorted(_SHAPES))
+def test_one_odd_value_anywhere_in_an_answer_breaks_nothing(name: str) -> None:
+    dialect, call = by_name(name), valid(name)
+    for shape in _SHAPES[name]:
+        for each in altered(shape):
+            body = json.dumps(each).encode()
+            event = Event(b"", body)
+            watcher = dialect.watch(call)
+            assert isinstance(watcher.feed(event), int)
+            assert isinstance(watcher.verdict().unfit, str | None)
+            dialect.render_event(call, event)
+            delta_text(name, event)
+            usage = dialect.judge(call, body).usage
+            assert all(count is None or isinstance(count, int) for count in msgspec.structs.astuple(usage))
+            for attempt in (lambda e=event: dialect.fold([e]), lambda b=body: dialect.unfold(b)):
+                try:
+                    attempt()
+                except ValueError:
+                    pass  # the one way to say that it cannot be done
 
 
 @pytest.mark.parametrize("name", ["openai-chat", "anthropic-messages", "openai-responses"])
