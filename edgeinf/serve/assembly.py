@@ -155,6 +155,7 @@ class Assembler:
         for template in self._templates:
             names.update(template.names())
         self._readers = [_reader(name) for name in sorted(names - {"model", "user"})]
+        self.headers = frozenset(name.removeprefix("header:") for name in names if name.startswith("header:"))
 
 
 @lru_cache(maxsize=16)

@@ -69,7 +69,7 @@ class Repeats:
         self._runtime = runtime
         self._known: LruTtl[int, Repeat] = LruTtl(max_entries=_MOST)
         self._once: set[int] = set()
-        self._names: tuple[int, RequestNames] | None = None  # of which generation of the config
+        self._names: tuple[Hashable, RequestNames] | None = None  # of which config, with which prompts
 
     def answer(self, data: bytes, client: str) -> bytes | None:
         """Return the whole HTTP/1.1 answer to a request's bytes; None, with nothing charged, where it is not known."""
@@ -164,8 +164,9 @@ class Repeats:
 
     def _part(self, data: bytes) -> tuple[bytes, list[bytes]]:
         generation = self._runtime.generation
-        if self._names is None or self._names[0] != generation.number:
-            self._names = generation.number, RequestNames(generation.config)
+        read: frozenset[str] = frozenset() if generation.assembler is None else generation.assembler.headers
+        if self._names is None or self._names[0] != (generation.number, read):
+            self._names = (generation.number, read), RequestNames(generation.config, read)
         return self._names[1].part(data)
 
 

@@ -6,6 +6,7 @@ Instrumented clients send them with every request. No answer of ours depends on 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from edgeinf.core.config.schema import Config
 
@@ -23,10 +24,10 @@ _NAMES = (
 
 
 class RequestNames:
-    """Those that a config does not name anywhere, whatever for."""
+    """Those that a config does not name anywhere, whatever for; ``read`` are header names that its files name."""
 
-    def __init__(self, config: Config) -> None:
-        said = repr(config).lower()
+    def __init__(self, config: Config, read: Iterable[str] = ()) -> None:
+        said = " ".join((repr(config), *read)).lower()
         passing = [re.escape(name) for name in _NAMES if name not in said]
         # A line of visible ASCII and no more: what a parser could refuse or join with the next line is left in.
         line = rf"(\r\n(?:{'|'.join(passing)}):[ \t]?[!-~]{{0,512}})(?=\r\n[^ \t])"

@@ -270,6 +270,22 @@ async def test_a_prompt_file_that_changes_holds_at_once(origin: MockOrigin, tmp_
         assert json.loads(origin.calls[-1].body)["messages"][0]["content"] == "be very long"
 
 
+async def test_what_a_prompt_file_reads_of_the_head_may_not_differ(origin: MockOrigin, tmp_path: Path) -> None:
+    file = tmp_path / "prompt.md"
+    file.write_text("plain")
+    rules = (PromptRule(prepend=(Message(content_file=file),)),)
+    async with one_way(origin, prompt=rules, cache=Cache(disk=None)) as way:
+        await known(way, post(chat(), headers=[("x-correlation-id", "a")]))
+        for text, names in (("for {{ header:X-Correlation-Id }}", "ab"), ("plain again", "")):
+            file.write_text(text)
+            for name in "aaaaab":
+                answer, _ = await send(way, post(chat(), headers=[("x-correlation-id", name)]))
+                assert answer.status == 200
+            prompts = [json.loads(call.body)["messages"][0]["content"] for call in origin.calls]
+            said = [f"for {name}" for name in names] or ["plain again"]
+            assert prompts[-len(said) :] == said
+
+
 @pytest.mark.parametrize("everything", [False, True], ids=["one", "all"])
 async def test_what_is_purged_is_gone(origin: MockOrigin, everything: bool) -> None:
     async with one_way(origin) as way:

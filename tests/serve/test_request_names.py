@@ -81,6 +81,11 @@ def test_what_the_config_names_stays(config: Config) -> None:
     assert RequestNames(config).part(sent) == (request(b"x-request-id: 1"), [b"\r\ntraceparent: 2"])
 
 
+def test_what_a_prompt_of_the_config_reads_stays() -> None:
+    sent = request(b"X-Request-Id: 1", b"traceparent: 2")
+    assert RequestNames(Config(), {"x-request-id"}).part(sent) == (request(b"X-Request-Id: 1"), [b"\r\ntraceparent: 2"])
+
+
 @pytest.mark.parametrize(
     ("given", "found"),
     [(f"00-{TRACE}-b7ad6b7169203331-01", TRACE), ("00-abc-b7ad6b7169203331-01", None), ("", None), (None, None)],
