@@ -32,9 +32,10 @@ def own_overhead_ms(times: int = 15) -> float | None:
     sent: list[int] = []
     seen: list[int] = []
     with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
         thread = threading.Thread(target=_serve, args=(server, sent, times), daemon=True)
         thread.start()
-        target = Target(name="self", url=f"http://127.0.0.1:{server.getsockname()[1]}", model="none")
+        target = Target(name="self", url=f"http://127.0.0.1:{port}", model="none")
         client = Client(target, Route(family=4))
         for number in range(times):
             request = make_request(target, Asked(), random.Random(number))
