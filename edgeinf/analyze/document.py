@@ -32,6 +32,7 @@ DENOMINATORS = {
     "risk.rate": "conflicting pairs / compared pairs, one pair per merged class",
 }
 
+_LAST = 253_402_300_800.0  # the end of the year 9999
 _UNKNOWN: dict[str, Any] = {
     "cacheable": None,
     "hits": None,
@@ -136,7 +137,7 @@ def _finite(value: float | None) -> float | None:
 
 
 def _instant(at: float) -> str | float:
-    return datetime.fromtimestamp(at, UTC).isoformat().replace("+00:00", "Z") if at >= 1e8 else at
+    return datetime.fromtimestamp(at, UTC).isoformat().replace("+00:00", "Z") if 1e8 <= at < _LAST else at
 
 
 def _input(a: Analysis) -> dict[str, Any]:

@@ -116,7 +116,7 @@ def path_for(body: JsonObject) -> str:
         model = body.get("model")
         claude = isinstance(model, str) and "claude" in model and "max_tokens" in body
         messages = body["messages"]
-        roles = {m.get("role") for m in messages if isinstance(m, dict)} if isinstance(messages, list) else set()
+        roles = [m.get("role") for m in messages if isinstance(m, dict)] if isinstance(messages, list) else []
         if "system" in body or (claude and "system" not in roles and "developer" not in roles):
             return "/v1/messages"
         return CHAT

@@ -8,6 +8,7 @@ from typing import Any
 
 __all__ = ["instant", "seconds_between"]
 
+_NEVER = 2.5e20  # nanoseconds in the year 9892; what is no number is not below it either
 _LONG_FRACTION = re.compile(r"(\.\d{6})\d+")
 
 
@@ -23,6 +24,8 @@ def instant(value: Any) -> float | None:
     size = abs(value)
     if size < 1e11:
         return float(value)
+    if not size < _NEVER:
+        return None
     return value / 1e3 if size < 1e14 else value / 1e6 if size < 1e17 else value / 1e9
 
 

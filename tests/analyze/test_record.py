@@ -21,6 +21,7 @@ from edgeinf.core.wire.canonical import parse_object
         ({"model": "gpt", "messages": []}, "/v1/chat/completions"),
         ({"model": "claude-x", "max_tokens": 1, "messages": [{"role": "user"}]}, "/v1/messages"),
         ({"model": "claude-x", "max_tokens": 1, "messages": [{"role": "system"}]}, "/v1/chat/completions"),
+        ({"model": "claude-x", "max_tokens": 1, "messages": [{"role": {}}]}, "/v1/messages"),
         ({"model": "m", "system": "s", "messages": []}, "/v1/messages"),
         ({"model": "m", "input": "x"}, "/v1/responses"),
         ({"model": "text-embedding-3", "input": "x"}, "/v1/embeddings"),

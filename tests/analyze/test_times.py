@@ -18,6 +18,7 @@ AT = 1793527200.0
         ("2026-11-01T10:00:00Z", AT), ("2026-11-01T10:00:00.000Z", AT), ("2026-11-01 10:00:00", AT),
         ("2026-11-01 11:00:00+01:00", AT), ("2026-11-01 10:00:00.0000000", AT), ("2026-11-01T10:00:00.5", AT + 0.5),
         (0, 0.0), ("soon", None), (None, None), (True, None), ([], None),
+        ("nan", None), ("inf", None), (1e300, None),
     ],
 )  # fmt: skip
 def test_seconds_since_the_epoch(written: Any, at: float | None) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol, TypeAlias, runtime_checkable
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -18,6 +20,7 @@ __all__ = [
     "Sample",
     "WholeReader",
     "count",
+    "decode",
     "decode_line",
     "embedded",
     "first_lines",
@@ -25,6 +28,7 @@ __all__ = [
     "milliseconds",
     "number",
     "obj",
+    "path_of",
     "sample_of",
     "text",
 ]
@@ -80,6 +84,17 @@ AnyReader: TypeAlias = LineReader | WholeReader
 
 
 _decode = msgspec.json.Decoder().decode
+_TOO_DEEP = "nested too deeply"
+
+
+def decode(data: bytes | str) -> Any:
+    """Parse JSON. Raise DecodeError for whatever is none, also for what is no text or nested without end."""
+    try:
+        return _decode(data)
+    except UnicodeDecodeError:
+        raise msgspec.DecodeError("not UTF-8") from None
+    except RecursionError:
+        raise msgspec.DecodeError(_TOO_DEEP) from None
 
 
 def decode_line(line: bytes) -> dict[str, Any]:
@@ -92,6 +107,8 @@ def decode_line(line: bytes) -> dict[str, Any]:
         raise Damaged("cut off" if "truncated" in str(error) else "not JSON") from None
     except UnicodeDecodeError:
         raise Damaged("not UTF-8") from None
+    except RecursionError:
+        raise Damaged(_TOO_DEEP) from None
     if not isinstance(value, dict):
         raise Damaged("not a JSON object")
     return value
@@ -126,8 +143,8 @@ def sample_of(name: str, path: str) -> Sample:
     values = []
     for line in first_lines(path):
         try:
-            value = _decode(line.removeprefix(b"\xef\xbb\xbf"))
-        except (msgspec.DecodeError, UnicodeDecodeError):
+            value = decode(line.removeprefix(b"\xef\xbb\xbf"))
+        except msgspec.DecodeError:
             continue
         if isinstance(value, dict):
             values.append(value)
@@ -152,8 +169,8 @@ def _document_values(path: str) -> tuple[dict[str, Any], ...]:
     """Return the objects of a document: the object itself, or the first of an array."""
     try:
         with open(path, "rb") as file:
-            document = _decode(file.read())
-    except (msgspec.DecodeError, UnicodeDecodeError):
+            document = decode(file.read())
+    except msgspec.DecodeError:
         return ()
     if isinstance(document, list):
         return tuple(v for v in document[:20] if isinstance(v, dict))
@@ -171,16 +188,13 @@ def text(value: Any) -> str | None:
 
 def number(value: Any) -> float | None:
     """Return a number, also one written as text; None for anything else."""
-    if isinstance(value, bool):
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
-    if isinstance(value, int | float):
-        return float(value)
-    if isinstance(value, str):
-        try:
-            return float(value)
-        except ValueError:
-            return None
-    return None
+    try:
+        found = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return found if math.isfinite(found) else None
 
 
 def count(value: Any) -> int | None:
@@ -189,6 +203,14 @@ def count(value: Any) -> int | None:
         return value if value >= 0 else None
     found = number(value)
     return int(found) if found is not None and found >= 0 else None
+
+
+def path_of(url: Any) -> str | None:
+    """Return the path of an address; None where there is none, or no address."""
+    try:
+        return urlsplit(str(url or "")).path or None
+    except ValueError:
+        return None
 
 
 def milliseconds(seconds: float | None) -> float | None:
@@ -206,7 +228,7 @@ def embedded(value: Any) -> Any:
     """Return what a text holds if it is JSON, else the value itself."""
     if isinstance(value, str) and value[:1] in ("{", "["):
         try:
-            return _decode(value)
+            return decode(value)
         except msgspec.DecodeError:
             return value
     return value

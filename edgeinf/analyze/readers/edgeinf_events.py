@@ -29,6 +29,8 @@ class EdgeinfEvents:
             raise Damaged("cut off" if "truncated" in str(error) else "not an event") from None
         except UnicodeDecodeError:
             raise Damaged("not UTF-8") from None
+        except RecursionError:
+            raise Damaged("nested too deeply") from None
         if event.reason == REFRESH:
             raise NotARequest("a refresh that no client asked for")
         dialect = dialects().get(event.dialect)

@@ -137,7 +137,7 @@ class EdgeinfGeneric:
     def read_line(self, line: bytes) -> Record:
         try:
             row = _decode_plain(line)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return self._read_with_care(line)
         request = bytes(row.request)
         at = row.at if isinstance(row.at, float) and row.at < 1e11 else instant(row.at)
@@ -154,6 +154,8 @@ class EdgeinfGeneric:
             raise Damaged(_reason(error)) from None
         except UnicodeDecodeError:
             raise Damaged("not UTF-8") from None
+        except RecursionError:
+            raise Damaged("nested too deeply") from None
         raw = row.request if row.request is not msgspec.UNSET else row.body
         bare = False
         if isinstance(raw, msgspec.UnsetType):

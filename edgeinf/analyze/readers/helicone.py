@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
-from edgeinf.analyze.readers.base import Sample, count, decode_line, embedded, number, obj, text
+from edgeinf.analyze.readers.base import Sample, count, decode_line, embedded, number, obj, path_of, text
 from edgeinf.analyze.record import Record
 from edgeinf.analyze.times import instant
 
@@ -31,7 +29,7 @@ class Helicone:
             session=text(properties.get("Helicone-Session-Id") or properties.get("session")),
             route=text(properties.get("route")),
             model=text(row.get("request_model")) or text(row.get("model")),
-            path=urlsplit(str(row.get("request_path") or "")).path or None,
+            path=path_of(row.get("request_path")),
             request=request,
             answer=embedded(row.get("response_body")),
             status=count(row.get("response_status")),

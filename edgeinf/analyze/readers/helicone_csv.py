@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from edgeinf.analyze.csv_rows import rows
-from edgeinf.analyze.readers.base import Sample, count, milliseconds, number, text
+from edgeinf.analyze.readers.base import Sample, count, decode, milliseconds, number, text
 from edgeinf.analyze.record import Damaged, NotARequest, Record
 from edgeinf.analyze.times import instant, seconds_between
 
@@ -71,7 +71,7 @@ def _object(cell: str) -> dict[str, Any]:
         return {}
     for written in (cell, cell.replace('""', '"')):
         try:
-            found = msgspec.json.decode(written)
+            found = decode(written)
         except msgspec.DecodeError:
             continue
         return found if isinstance(found, dict) else {}

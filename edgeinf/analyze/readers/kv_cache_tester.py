@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from edgeinf.analyze.blocks import chained
-from edgeinf.analyze.readers.base import Sample, count, milliseconds, number, text
+from edgeinf.analyze.readers.base import Sample, count, decode, milliseconds, number, text
 from edgeinf.analyze.record import Damaged, NotARequest, Record
 
 __all__ = ["READER"]
@@ -35,12 +35,12 @@ class KvCacheTester:
 
 def _documents(data: bytes) -> Iterator[Any]:
     try:
-        yield msgspec.json.decode(data)
+        yield decode(data)
     except msgspec.DecodeError:
         for line in data.splitlines():
             if line.strip():
                 try:
-                    yield msgspec.json.decode(line)
+                    yield decode(line)
                 except msgspec.DecodeError:
                     yield None
 

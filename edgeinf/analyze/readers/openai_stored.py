@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from edgeinf.analyze.readers.base import Sample, text
+from edgeinf.analyze.readers.base import Sample, decode, text
 from edgeinf.analyze.record import CHAT, Damaged, NotARequest, Record
 from edgeinf.analyze.usage import usage_of
 from edgeinf.core.dialects.base import as_object
@@ -56,7 +56,7 @@ def _rows(path: str) -> Iterator[dict[str, Any] | Damaged]:
         data = file.read()
     pages: list[Any]
     try:
-        pages = [msgspec.json.decode(data)]
+        pages = [decode(data)]
     except msgspec.DecodeError:
         try:
             pages = _lines(data)
@@ -69,7 +69,7 @@ def _rows(path: str) -> Iterator[dict[str, Any] | Damaged]:
 
 
 def _lines(data: bytes) -> list[Any]:
-    return [msgspec.json.decode(line) for line in data.splitlines() if line.strip()]
+    return [decode(line) for line in data.splitlines() if line.strip()]
 
 
 def _record(answer: dict[str, Any], prompt: list[dict[str, Any]] | None) -> Record:
@@ -77,7 +77,7 @@ def _record(answer: dict[str, Any], prompt: list[dict[str, Any]] | None) -> Reco
     usage = usage_of(answer)
     request = None
     if prompt is not None:
-        prompt.sort(key=lambda m: int(m["id"].rpartition("-")[2]) if m["id"].rpartition("-")[2].isdigit() else 0)
+        prompt.sort(key=lambda m: int(m["id"].rpartition("-")[2]) if m["id"].rpartition("-")[2].isdecimal() else 0)
         request = {
             "model": answer.get("model"),
             "messages": [

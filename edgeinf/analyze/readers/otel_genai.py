@@ -12,6 +12,7 @@ from edgeinf.core.dialects.base import as_object
 __all__ = ["READER"]
 
 _SETTINGS = ("temperature", "top_p", "top_k", "max_tokens", "frequency_penalty", "presence_penalty", "seed")
+_MOST_DIGITS = 20
 _OPERATIONS = frozenset({"chat", "text_completion", "generate_content", "embeddings"})
 
 
@@ -35,40 +36,53 @@ def _spans(row: dict[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]
     """Yield (span, the attributes of its resource)."""
     if isinstance(row.get("spans"), list):
         yield from ((span, {}) for span in row["spans"] if isinstance(span, dict))
-    for resource in row.get("resourceSpans") or ():
+    for resource in _listed(row.get("resourceSpans")):
         around = _attributes(as_object(as_object(resource).get("resource")).get("attributes"))
-        for scope in as_object(resource).get("scopeSpans") or ():
-            yield from ((span, around) for span in as_object(scope).get("spans") or () if isinstance(span, dict))
+        for scope in _listed(as_object(resource).get("scopeSpans")):
+            yield from ((span, around) for span in _listed(as_object(scope).get("spans")) if isinstance(span, dict))
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _attributes(listed: Any) -> dict[str, Any]:
     """Return attributes as a mapping: OTLP lists ``{key, value: {kindValue}}``, others map names to values."""
     if isinstance(listed, dict):
         return listed
-    return {a["key"]: _value(a.get("value")) for a in listed or () if isinstance(a, dict) and "key" in a}
+    pairs = [a for a in _listed(listed) if isinstance(a, dict)]
+    return {a["key"]: _value(a.get("value")) for a in pairs if isinstance(a.get("key"), str)}
 
 
 def _value(value: Any) -> Any:
     value = as_object(value)
     if "arrayValue" in value:
-        return [_value(v) for v in as_object(value["arrayValue"]).get("values") or ()]
+        return [_value(v) for v in _listed(as_object(value["arrayValue"]).get("values"))]
     if "kvlistValue" in value:
         return _attributes(as_object(value["kvlistValue"]).get("values"))
     if "intValue" in value:
-        return count(value["intValue"]) if str(value["intValue"]).isdigit() else int(value["intValue"])
+        return _whole(value["intValue"])
     return next(iter(value.values()), None)
+
+
+def _whole(value: Any) -> int | None:
+    """Return a whole number to its last digit, also one written as text; None for anything else."""
+    if isinstance(value, str) and len(value) < _MOST_DIGITS and value.removeprefix("-").isdecimal():
+        return int(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    found = number(value)
+    return None if found is None else int(found)
 
 
 def _record(span: dict[str, Any], around: dict[str, Any]) -> Record | None:
     a = _attributes(span.get("attributes"))
-    operation = a.get("gen_ai.operation.name")
+    operation = text(a.get("gen_ai.operation.name"))
     model = text(a.get("gen_ai.request.model"))
     if operation not in _OPERATIONS and not (operation is None and model is not None):
         return None
-    start, end = number(span.get("startTimeUnixNano")), number(span.get("endTimeUnixNano"))
-    seconds = (
-        None if start is None or end is None else (int(span["endTimeUnixNano"]) - int(span["startTimeUnixNano"])) / 1e9
-    )
+    start, end = _whole(span.get("startTimeUnixNano")), _whole(span.get("endTimeUnixNano"))
+    seconds = None if start is None or end is None else (end - start) / 1e9
     first = number(a.get("gen_ai.response.time_to_first_chunk"))
     failed = as_object(span.get("status")).get("code") in (2, "STATUS_CODE_ERROR") or "error.type" in a
     return Record(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import urlsplit
 
-from edgeinf.analyze.readers.base import Sample, count, decode_line, number, obj, text
+from edgeinf.analyze.readers.base import Sample, count, decode_line, number, obj, path_of, text
 from edgeinf.analyze.record import Record
 from edgeinf.analyze.times import instant
 from edgeinf.analyze.usage import usage_of
@@ -41,7 +40,7 @@ class Portkey:
             session=text(metadata.get("session")),
             route=text(metadata.get("route")) or text(row.get("prompt_slug")),
             model=text(row.get("ai_model")),
-            path=urlsplit(url).path or None,
+            path=path_of(url),
             request=request or None,
             answer=answer or None,
             status=count(row.get("response_status_code")),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from edgeinf.analyze.conversations import turns
-from edgeinf.analyze.readers.base import Sample, text
+from edgeinf.analyze.readers.base import Sample, decode, text
 from edgeinf.analyze.record import Damaged, NotARequest, Record
 
 __all__ = ["READER"]
@@ -26,7 +26,7 @@ class ShareGPT:
             with open(path, "rb") as file:
                 data = file.read()
             try:
-                document = msgspec.json.decode(data)
+                document = decode(data)
                 rows = document if isinstance(document, list) else [document]
             except msgspec.DecodeError:
                 rows = [_row(line) for line in data.splitlines() if line.strip()]
@@ -42,7 +42,7 @@ class ShareGPT:
 
 def _row(line: bytes) -> object:
     try:
-        return msgspec.json.decode(line)
+        return decode(line)
     except msgspec.DecodeError:
         return Damaged("not JSON")
 

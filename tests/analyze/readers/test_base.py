@@ -10,10 +10,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeinf.analyze.readers import by_name, readers, sniff
-from edgeinf.analyze.readers.base import LineReader, WholeReader, count, decode_line, number, obj, sample_of, text
+from edgeinf.analyze.readers.base import (
+    LineReader,
+    WholeReader,
+    count,
+    decode_line,
+    embedded,
+    number,
+    obj,
+    path_of,
+    sample_of,
+    text,
+)
 from edgeinf.analyze.record import Damaged, NotARequest, Record
 from edgeinf.core.errors import UsageError
-from tests.analyze.readers.reading import SAMPLES, faults, sniffed
+from tests.analyze.making import ask, run, write
+from tests.analyze.readers.reading import SAMPLES, everything, faults, sniffed
 
 BEGINNINGS = [p.read_bytes()[:500] for p in sorted(SAMPLES.iterdir())]
 DAMAGED = st.tuples(st.sampled_from(BEGINNINGS), st.integers(0, 500), st.binary(max_size=2)).map(
@@ -41,6 +53,21 @@ def test_no_line_is_fatal(name: str, line: bytes) -> None:
     except (Damaged, NotARequest):
         return
     assert isinstance(found, Record | list)
+
+
+DEEP = b'{"a":' + b"[" * 5000 + b"]" * 5000 + b"}\n"
+
+
+@pytest.mark.parametrize("name", readers())
+def test_what_is_nested_without_end_is_damage(name: str, tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes(DEEP * 3)
+    assert not [found for found in everything(by_name(name), tmp_path / "log") if isinstance(found, Record)]
+    assert sample_of("log", str(tmp_path / "log")).values == ()
+
+
+def test_a_line_that_is_nested_without_end_is_counted_and_the_others_are_read(tmp_path: Path) -> None:
+    found = run(write(tmp_path / "log", [DEEP, ask(at=0), DEEP, ask(at=1)]))
+    assert (found.log.rows, dict(found.log.skipped)) == (2, {"nested too deeply": 2})
 
 
 @pytest.mark.parametrize("name", sorted(p.name for p in SAMPLES.iterdir()))
@@ -73,9 +100,10 @@ def test_faults_of_a_file_are_told_apart(tmp_path: Path) -> None:
     ("read", "value", "wanted"),
     [
         (text, "", None), (text, 5, "5"), (text, True, None), (text, {}, None),
-        (number, "1.5", 1.5), (number, "x", None), (number, True, None),
-        (count, -1, None), (count, "7", 7), (count, 7.9, 7), (count, None, None),
-        (obj, '{"a": 1}', {"a": 1}), (obj, "x", {}), (obj, [1], {}),
+        (number, "1.5", 1.5), (number, "x", None), (number, True, None), (number, "nan", None), (number, 10**400, None),
+        (count, -1, None), (count, "7", 7), (count, 7.9, 7), (count, None, None), (count, "inf", None),
+        (obj, '{"a": 1}', {"a": 1}), (obj, "x", {}), (obj, [1], {}), (embedded, "[" * 5000, "[" * 5000),
+        (path_of, "https://x/v1/a?b", "/v1/a"), (path_of, "http://[", None), (path_of, None, None),
     ],
 )  # fmt: skip
 def test_values_are_read_leniently(read: Any, value: Any, wanted: Any) -> None:
