@@ -289,6 +289,13 @@ def _seed(config: Config) -> int:
 
 
 def _opened(file: Path, mode: str) -> Any:
+    if mode == "rb" and str(file) == "-":
+        import io
+
+        from edgeinf.core.packed import unpacked
+        from edgeinf.core.stdin import standard_input
+
+        return io.BytesIO(unpacked(standard_input().read()))
     if file.suffix == ".gz":
         import gzip
 

@@ -91,14 +91,14 @@ def _parsed(raw: bytes) -> dict[str, Any]:
 
 
 def _read(name: str) -> bytes:
-    if name == "-":
-        from edgeinf.core.stdin import standard_input
+    from edgeinf.core.packed import unpacked
+    from edgeinf.core.stdin import standard_input
 
-        return standard_input().read()
     try:
-        return Path(name).read_bytes()
-    except OSError as error:
-        raise UsageError(f"{name} cannot be read: {(error.strerror or str(error)).lower()}") from None
+        return unpacked(standard_input().read() if name == "-" else Path(name).read_bytes())
+    except (OSError, EOFError, ValueError) as error:
+        said = (getattr(error, "strerror", None) or str(error)).lower()
+        raise UsageError(f"{name} cannot be read: {said}") from None
 
 
 def _written(found: Explanation) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from edgeinf.core.config.load import NAMES
 from edgeinf.core.config.source import MAX_BYTES
 from edgeinf.core.errors import UsageError
+from edgeinf.core.packed import unpacked
 from edgeinf.core.stdin import standard_input
 
 __all__ = ["expand", "read"]
@@ -45,29 +46,6 @@ def read(name: str) -> bytes:
     except OSError as error:
         raise UsageError(f"cannot read {name}: {(error.strerror or str(error)).lower()}") from None
     try:
-        return _unpacked(data)
+        return unpacked(data, MAX_BYTES + 1)
     except (OSError, EOFError, ValueError):
         raise UsageError(f"cannot unpack {name}: the file is damaged") from None
-
-
-def _unpacked(data: bytes) -> bytes:
-    import io
-
-    if data[:2] == b"\x1f\x8b":
-        import gzip
-        import zlib
-
-        try:
-            with gzip.open(io.BytesIO(data)) as packed:
-                return packed.read(MAX_BYTES + 1)
-        except zlib.error as error:
-            raise ValueError(str(error)) from None
-    if data[:4] == b"\x28\xb5\x2f\xfd":
-        import zstandard
-
-        try:
-            with zstandard.ZstdDecompressor().stream_reader(io.BytesIO(data)) as stream:
-                return stream.read(MAX_BYTES + 1)
-        except zstandard.ZstdError as error:
-            raise ValueError(str(error)) from None
-    return data

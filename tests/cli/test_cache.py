@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -138,6 +139,23 @@ def test_what_is_exported_can_be_taken_in_and_the_running_server_has_it(
     assert [cached(server, number) for number in range(3)] == ["hit", "hit", "hit"]
     after = entries(capsys, config)
     assert {row["key"] for row in after} == {row["key"] for row in before}
+
+
+@pytest.mark.parametrize("name", ["all.jsonl", "all.jsonl.gz", "all.jsonl.zst"])
+def test_an_archive_comes_from_standard_input_too(
+    config: Path,
+    free_port: int,
+    capsys: pytest.CaptureFixture[str],
+    here: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+) -> None:
+    with spawned(config, "--port", str(free_port)) as running:
+        filled(running, capsys, config)
+    said(capsys, "export", name, "--config", str(config))
+    said(capsys, "clear", "--config", str(config))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO((here / name).read_bytes())))
+    assert said(capsys, "import", "-", "--config", str(config)) == "3 taken in, 0 left out\n"
 
 
 def test_without_a_server_the_disk_is_what_there_is(

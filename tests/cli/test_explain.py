@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import gzip
+import io
 import json
 import threading
 from collections.abc import Iterator
@@ -7,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from edgeinf.cli.app import run
 from tests.cli.examples import examples
@@ -41,6 +44,24 @@ def test_people_read_the_same(bodies: Path, capsys: pytest.CaptureFixture[str]) 
     out = capsys.readouterr().out
     assert "messages[0].content: text, merged from level loose" in out
     assert "user: ignored, no part of the key" in out
+
+
+def test_bodies_may_be_packed(
+    bodies: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["explain", "a.json", "b.json"]) == 0
+    plain = capsys.readouterr().out
+    (bodies / "a.json.gz").write_bytes(gzip.compress((bodies / "a.json").read_bytes()))
+    packed = zstandard.compress((bodies / "b.json").read_bytes())
+    (bodies / "b.json.zst").write_bytes(packed)
+    assert run(["explain", "a.json.gz", "b.json.zst"]) == 0
+    assert capsys.readouterr().out == plain
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(packed)))
+    assert run(["explain", "a.json", "-"]) == 0
+    assert capsys.readouterr().out == plain
+    (bodies / "cut.gz").write_bytes((bodies / "a.json.gz").read_bytes()[:-9])
+    assert run(["explain", "cut.gz", "b.json"]) == 2
+    assert "cut.gz cannot be read" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", examples("explain"))
