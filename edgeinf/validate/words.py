@@ -39,7 +39,7 @@ WORDS: dict[str, str] = {
     "Region.headers": "headers that are added to each call; part of the key",
     "Region.timeouts": "how long it may take to connect, to the first token, between tokens, in all",
     "Region.max_concurrency": "calls at once; further ones wait or go elsewhere",
-    "Region.http2": "offer HTTP/2: a burst to a far origin needs no new handshakes, but a call costs 0.2 to 0.3 ms more CPU",
+    "Region.http2": "offer HTTP/2: spares a burst to a far origin its handshakes, for 0.2 to 0.3 ms of CPU per call",
     "Region.load": "where its queue and the fill of its KV cache are published",
     "Region.completeness": "strict, or which end marker its streams lack",
     "Region.weight": "its share under the strategy weighted",
