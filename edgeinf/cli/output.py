@@ -9,6 +9,7 @@ import time
 from typing import IO, TYPE_CHECKING, Any
 
 from edgeinf.core.errors import UsageError
+from edgeinf.core.printable import printable
 from edgeinf.core.redact import redact
 
 if TYPE_CHECKING:
@@ -70,14 +71,14 @@ def print_json(document: dict[str, Any]) -> None:
 def note(text: str) -> None:
     """Tell the person something that is not the result; silent under ``--quiet``."""
     if not _quiet:
-        sys.stderr.write(redact(text) + "\n")
+        sys.stderr.write(printable(redact(text)) + "\n")
 
 
 def print_error(message: str, hint: str | None = None) -> None:
     """Write ``error: …`` and ``hint: …`` to stderr, with secrets masked."""
-    sys.stderr.write(f"error: {redact(message)}\n")
+    sys.stderr.write(f"error: {printable(redact(message))}\n")
     if hint:
-        sys.stderr.write(f"hint: {redact(hint)}\n")
+        sys.stderr.write(f"hint: {printable(redact(hint))}\n")
 
 
 class Progress:

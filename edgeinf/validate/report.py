@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from edgeinf.core.config.diagnostic import Diagnostic, KeyPath, Severity
 from edgeinf.core.config.source import Source
+from edgeinf.core.printable import printable
 from edgeinf.core.redact import redact_in_place
 
 __all__ = ["FileReport", "Report", "safe_lines"]
@@ -53,7 +54,7 @@ def safe_lines(source: Source, wanted: Set[int]) -> dict[int, str]:
                 end = value.end_column - 1 if number == value.end_line else len(line)
                 shown = written[number - 1][start:end]
                 line[start:end] = [c if refers or c.isspace() else "*" for c in shown]
-    return {number: "".join(line) for number, line in lines.items()}
+    return {number: printable("".join(line)) for number, line in lines.items()}
 
 
 def _is_secret(path: KeyPath) -> bool:

@@ -113,6 +113,12 @@ def test_who_wants_quiet_gets_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _progress(Terminal(), monkeypatch, 100) == ""
 
 
+def test_what_is_told_does_not_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    output.note("it serves \x1b[2J")
+    output.print_error("it serves \x1b[2J", "one of: \x9b2J")
+    assert not {"\x1b", "\x9b"} & set(capsys.readouterr().err)
+
+
 def test_what_can_be_written_is_let_through(tmp_path: Path) -> None:
     (tmp_path / "there").write_text("")
     output.check_writable(None, tmp_path / "new", tmp_path / "there", Path("/dev/null"))

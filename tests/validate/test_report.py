@@ -35,6 +35,10 @@ def test_a_credential_over_several_lines_is_overwritten_in_all() -> None:
     assert safe_lines(read, {2, 3, 4, 5}) == {2: "  api_key: *", 3: "    *****", 4: "    ******", 5: "  b: 1"}
 
 
+def test_a_line_keeps_its_columns_and_steers_no_terminal() -> None:
+    assert safe_lines(read_source("# \x1b[2J a: 1\n", "x"), {1}) == {1: "# \ufffd[2J a: 1"}
+
+
 def test_findings_are_counted_by_severity() -> None:
     found = tuple(Diagnostic(code="X", severity=s, message="") for s in ("error", "warning", "warning"))  # type: ignore[arg-type]
     report = Report(files=(FileReport(name="a", diagnostics=found), FileReport(name="b", diagnostics=found)))

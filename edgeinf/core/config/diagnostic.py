@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from edgeinf.core.printable import printable
 from edgeinf.core.redact import redact
 
 __all__ = ["DOCS", "Diagnostic", "KeyPath", "Related", "Severity", "Site", "Span", "dotted", "value_at"]
@@ -58,7 +59,7 @@ class Diagnostic:
         for name in ("message", "label", "help"):
             text = getattr(self, name)
             if text is not None:
-                object.__setattr__(self, name, redact(text))
+                object.__setattr__(self, name, printable(redact(text)))
 
     @property
     def docs(self) -> str:

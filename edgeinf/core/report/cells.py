@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from edgeinf.core.printable import printable
 from edgeinf.core.report.tree import Cell, Column
 
 __all__ = ["ABSENT", "format_cell", "format_number", "header", "is_numeric"]
@@ -28,7 +29,7 @@ def format_cell(value: Cell, column: Column) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, str):
-        return value
+        return printable(value)
     if column.unit == "%":
         return format_number(value * 100, 1 if column.digits is None else column.digits)
     return format_number(value, column.digits)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from edgeinf.core.printable import printable
 from edgeinf.core.report.cells import format_cell, header, is_numeric
 from edgeinf.core.report.tree import Chart, Part, Section, Table, Text, table_of
 
@@ -18,7 +19,7 @@ def to_markdown(section: Section) -> str:
 def _blocks(part: Part, level: int) -> list[str]:
     match part:
         case Text():
-            return [_MARK[part.tone] + part.text.replace("<", "&lt;")]
+            return [_MARK[part.tone] + printable(part.text).replace("<", "&lt;")]
         case Table():
             titled = [f"**{part.title}**"] if part.title else []
             return [*titled, _table(part), *([f"*{part.caption}*"] if part.caption else [])]
@@ -26,7 +27,7 @@ def _blocks(part: Part, level: int) -> list[str]:
             return [f"**{part.title}**", *_blocks(table_of(part), level)]
         case Section():
             inner = [block for child in part.parts for block in _blocks(child, level + 1)]
-            return [f"{'#' * min(level, 6)} {part.title}", *inner]
+            return [f"{'#' * min(level, 6)} {printable(part.title)}", *inner]
 
 
 def _table(table: Table) -> str:

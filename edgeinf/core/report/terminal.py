@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import IO, TYPE_CHECKING
 
+from edgeinf.core.printable import printable
 from edgeinf.core.report.cells import format_cell, header, is_numeric
 from edgeinf.core.report.scale import scale_for
 from edgeinf.core.report.spark import bar, interval, sparkline
@@ -40,7 +41,7 @@ def render(part: Part, level: int = 1) -> list[RenderableType]:
 
     match part:
         case Text():
-            return [RichText(part.text, style=_STYLE[part.tone])]
+            return [RichText(printable(part.text), style=_STYLE[part.tone])]
         case Table():
             caption = [RichText(part.caption, style="dim")] if part.caption else []
             return [_table(part), *caption, RichText("")]
@@ -48,7 +49,7 @@ def render(part: Part, level: int = 1) -> list[RenderableType]:
             return [RichText(part.title, style="bold"), *_chart(part), RichText("")]
         case Section():
             inner = [block for child in part.parts for block in render(child, level + 1)]
-            return [RichText(part.title, style="bold underline" if level == 1 else "bold"), *inner]
+            return [RichText(printable(part.title), style="bold underline" if level == 1 else "bold"), *inner]
 
 
 def _table(table: Table) -> RichTable:
@@ -69,10 +70,10 @@ def _chart(chart: Chart) -> list[RenderableType]:
     from rich.text import Text as RichText
 
     names = [_name(chart, s, p) for s in chart.series for p in s.points] if chart.kind != "line" else []
-    names += [s.name for s in chart.series] if chart.kind == "line" else []
+    names += [printable(s.name) for s in chart.series] if chart.kind == "line" else []
     width = min(30, max(map(len, names), default=0))
     if chart.kind == "line":
-        return [RichText(f"  {s.name[:width]:<{width}}  {_spark(s, chart.y)}") for s in chart.series]
+        return [RichText(f"  {printable(s.name)[:width]:<{width}}  {_spark(s, chart.y)}") for s in chart.series]
     values = [v for s in chart.series for p in s.points for v in (p.y, p.low, p.high) if v is not None]
     scale = scale_for(values, from_zero=True)
     lines: list[RenderableType] = []
@@ -89,7 +90,7 @@ def _chart(chart: Chart) -> list[RenderableType]:
 
 
 def _name(chart: Chart, series: Series, point: Point) -> str:
-    return f"{point.x} · {series.name}" if len(chart.series) > 1 else str(point.x)
+    return printable(f"{point.x} · {series.name}" if len(chart.series) > 1 else str(point.x))
 
 
 def _spark(series: Series, axis: Axis) -> str:

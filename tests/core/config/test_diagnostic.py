@@ -16,6 +16,11 @@ def test_no_text_of_a_diagnostic_shows_a_secret() -> None:
     assert "abcdefgh" not in repr(made)
 
 
+def test_no_text_of_a_diagnostic_steers_a_terminal() -> None:
+    found = Diagnostic(code="E104", severity="error", message="a\x1b[2J", label="b\x9b", help="c\x07")
+    assert (found.message, found.label, found.help) == ("a\ufffd[2J", "b\ufffd", "c\ufffd")
+
+
 def test_diagnostics_sort_by_position() -> None:
     later = Diagnostic(code="A", severity="error", message="", span=Span(2, 1, 2, 2))
     sooner = Diagnostic(code="B", severity="error", message="", span=Span(1, 9, 1, 10))
