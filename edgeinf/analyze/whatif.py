@@ -17,6 +17,7 @@ from edgeinf.analyze.levels import LevelRun
 from edgeinf.analyze.log import Log
 from edgeinf.analyze.options import Options
 from edgeinf.core.errors import UsageError
+from edgeinf.core.stdin import read_whole
 
 __all__ = ["HIT_MS", "AgentLoop", "Probe", "Side", "WhatIf", "read_probe", "whatif"]
 
@@ -75,10 +76,7 @@ class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
 def read_probe(path: str) -> Probe:
     """Read what is needed of ``edgeinf probe --save``'s file. Raise UsageError."""
     try:
-        with open(path, "rb") as file:
-            document = msgspec.json.decode(file.read())
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from None
+        document = msgspec.json.decode(read_whole(path))
     except msgspec.DecodeError:
         raise UsageError(f"{path} is not JSON", hint="write it with: edgeinf probe --json > probe.json") from None
     known: dict[str, float] = {}

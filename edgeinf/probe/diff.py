@@ -12,6 +12,7 @@ import msgspec
 from edgeinf.core.errors import UsageError
 from edgeinf.core.report.tree import Column, Section, Table, Text
 from edgeinf.core.stats import bootstrap_difference, holm, newcombe, quantile
+from edgeinf.core.stdin import read_whole
 from edgeinf.probe.stats import counting, values_of
 from edgeinf.probe.values import Attempt, Phase
 
@@ -55,9 +56,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 def read_saved(path: Path) -> Saved:
     """Read a saved run. Raise UsageError where it is none."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Saved)
-    except OSError as error:
-        raise UsageError(f"the run cannot be read ({path}): {error.strerror}") from None
+        return msgspec.json.decode(read_whole(str(path)), type=Saved)
     except msgspec.MsgspecError as error:
         raise UsageError(f"not a saved run ({path}): {error}", hint="write one with edgeinf probe --save F") from None
 

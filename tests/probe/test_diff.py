@@ -59,7 +59,7 @@ def test_what_is_no_saved_run_is_wrong_usage(text, tmp_path: Path):
     (tmp_path / "x.json").write_text(text)
     with pytest.raises(UsageError, match="not a saved run"):
         read_saved(tmp_path / "x.json")
-    with pytest.raises(UsageError, match="cannot be read"):
+    with pytest.raises(UsageError, match="cannot read"):
         read_saved(tmp_path / "absent.json")
 
 
