@@ -28,6 +28,9 @@ _TICK_S = 0.005
 # the parser takes it for the end of HTTP, and would lose the body behind it.
 _OFFER = re.compile(rb"\r\nupgrade:[^\r\n]*", re.IGNORECASE)
 
+# How long a client may take to part from a connection that is closed.
+_PARTING_S = 1.0
+
 _LATE = b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 _LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
@@ -182,6 +185,9 @@ class Front(HttpToolsProtocol):
         left_s = self._rested_at + self.linger_s - self.loop.time()
         if left_s <= _TICK_S and not self._unread():
             self.transport.close()
+            if not self.transport.get_write_buffer_size():
+                # Under TLS a close waits for the client's own word, which a client that is not reading does not say.
+                self._last = self.loop.call_later(_PARTING_S, self.transport.abort)
         else:
             self._last = self.loop.call_later(max(left_s, _TICK_S), self._leave)
 

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ import httpx
 import pytest
 
 from edgeinf.mock import ThreadedOrigin
+from edgeinf.mock.tls import make_certificate
 from tests.serve.spawning import KEY, Spawned, config_file, spawned, wait_until
 
 WORKERS = pytest.mark.parametrize("workers", [1, 3], ids=["one", "three"])
@@ -190,6 +192,24 @@ def _connects(server: Spawned, opened: list[socket.socket], kept: ExitStack) -> 
 def _connected(server: Spawned) -> socket.socket:
     parts = urlsplit(server.url)
     return socket.create_connection((parts.hostname or "", parts.port or 0), timeout=20)
+
+
+@WORKERS
+def test_a_tls_client_that_reads_nothing_does_not_hold_the_end_up(
+    origin_thread: ThreadedOrigin, tmp_path: Path, workers: int
+) -> None:
+    cert, key = make_certificate(tmp_path, ("localhost", "127.0.0.1"))
+    tls = {"cert": str(cert), "key": str(key)}
+    config = config_file(tmp_path, origin_thread.url, listen={"drain": "60s", "tls": tls})
+    trusted = ssl.create_default_context(cafile=str(cert))
+    with (
+        spawned(config, "--workers", str(workers)) as server,
+        closing(trusted.wrap_socket(_connected(server), server_hostname="127.0.0.1")) as idle,
+    ):
+        idle.sendall(_asked("over", stream=False))
+        assert b"200 OK" in _read_until(idle, b"}")
+        server.signal(signal.SIGTERM)
+        assert server.process.wait(30) == 143
 
 
 def test_while_it_drains_it_is_not_ready(origin_thread: ThreadedOrigin, tmp_path: Path) -> None:
