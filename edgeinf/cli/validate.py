@@ -96,7 +96,8 @@ def validate(
         _print(report, format)
     if failing:
         return 1
-    return 5 if online_required and report.count("unknown") else 0
+    unasked = report.count("unknown") or any(each is None for each in seen)  # another tool's regions
+    return 5 if online_required and unasked else 0
 
 
 def _one_of(flag: str, value: str, allowed: list[str]) -> None:

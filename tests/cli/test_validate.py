@@ -110,6 +110,15 @@ def test_no_effective_config_with_errors(capsys: pytest.CaptureFixture[str]) -> 
     assert "E104" in said.err
 
 
+@pytest.mark.parametrize(("flag", "code"), [("--online", 0), ("--online=required", 5)], ids=["asked", "required"])
+def test_regions_of_another_tool_are_not_asked_and_that_is_said(
+    flag: str, code: int, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "config.yaml").write_text("model_list: [{model_name: a, litellm_params: {model: openai/a}}]\n")
+    assert run(["validate", "config.yaml", "--no-env", flag]) == code
+    assert "regions are not asked" in capsys.readouterr().err
+
+
 def test_each_finding_is_said_once_where_several_configs_do_not_hold(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
