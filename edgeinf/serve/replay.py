@@ -49,7 +49,9 @@ async def stale_into(x: Exchange, flight: Flight, failure: AttemptFailed, runtim
     client_fault = failure.cause.isdigit() and failure.cause[0] == "4" and failure.cause != "429"
     if entry is None or client_fault or x.controls.max_age_s is not None:
         return False
-    if runtime.clock.now() - entry.stored_at >= entry.ttl_s + allowed_s:
+    asked_s = x.controls.ttl_s
+    ttl_s = entry.ttl_s if asked_s is None else min(entry.ttl_s, asked_s)
+    if runtime.clock.now() - entry.stored_at >= ttl_s + allowed_s:
         return False
     x.cache, x.tier = "stale", "memory"
     x.error = failure.error.code

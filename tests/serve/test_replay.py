@@ -177,6 +177,18 @@ async def test_who_wants_no_old_answer_gets_the_error(
     assert answer.status_code == 503
 
 
+async def test_an_old_answer_is_as_old_as_the_asker_says(
+    stale: tuple[Proxy, FakeClock, str], origin: MockOrigin
+) -> None:
+    proxy, clock, _ = stale
+    origin.use({"fault": "503"})
+    clock.advance(950 - 101)
+    assert (await proxy.post(CHAT, chat(), x_edgeinf_ttl="10s")).headers["x-edgeinf-cache"] == "stale"
+    clock.advance(100)  # beyond stale_if_error for who lets answers live for so long, not for the others
+    assert (await proxy.post(CHAT, chat(), x_edgeinf_ttl="10s")).status_code == 503
+    assert (await proxy.post(CHAT, chat())).headers["x-edgeinf-cache"] == "stale"
+
+
 async def test_without_an_old_answer_there_is_an_error(stale: tuple[Proxy, FakeClock, str], origin: MockOrigin) -> None:
     proxy, _, _ = stale
     origin.use({"fault": "503"})
