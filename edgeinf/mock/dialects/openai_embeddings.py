@@ -22,7 +22,7 @@ def answer(ask: Ask, shape: Shape, memory: Memory) -> Plan:
     several = isinstance(given, list) and bool(given) and not isinstance(given[0], int)
     inputs = given if several else [given]
     asked = ask.field("dimensions")
-    width = asked if isinstance(asked, int) else shape.dimensions
+    width = asked if isinstance(asked, int) and asked > 0 else shape.dimensions
     packed = ask.field("encoding_format") == "base64"
     data = []
     for index, item in enumerate(inputs if shape.choices else ()):

@@ -36,6 +36,11 @@ async def test_base64_holds_the_same_numbers(origin: MockOrigin) -> None:
     assert list(struct.unpack("<16f", base64.b64decode(packed))) == floats
 
 
+@pytest.mark.parametrize("dimensions", [-1, 0, False, "x", None])
+async def test_what_is_no_width_is_passed_over(origin: MockOrigin, dimensions: Any) -> None:
+    assert await vectors(origin, "a", dimensions=dimensions) == [vector("e", "a", 8)]
+
+
 @pytest.mark.parametrize(("given", "count"), [([1, 2, 3], 1), ([[1, 2], [3]], 2), ([], 1)])
 async def test_token_arrays_are_inputs(origin: MockOrigin, given: Any, count: int) -> None:
     assert len(await vectors(origin, given)) == count
