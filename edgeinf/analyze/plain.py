@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from itertools import repeat
+from typing import Any
 
 import msgspec
 import xxhash
@@ -27,10 +28,11 @@ from edgeinf.core.wire.canonical import JsonObject
 __all__ = ["PlainChats"]
 
 _FRAMES = 1_000
-_TEXTS = 4_000  # of a generation; two are kept
+_TEXTS = 8_000  # of a generation; two are kept
 _HEAD = 32  # a whole list is too much to look for
 _LONG = 64  # longer texts are known by a digest of them
 _REWRITTEN = frozenset({"system", "developer"})
+_TOOLS = frozenset({"tools", "functions"})
 _ROLES = frozenset({*_REWRITTEN, "user", "assistant", "tool", "function"})
 
 
@@ -77,7 +79,7 @@ class PlainChats:
 
     def __init__(self, policy: CachePolicy, levels: list[CoarseLevel]) -> None:
         self._policy = policy
-        self._frames: dict[tuple[object, ...], Frame | None] = {}
+        self._frames: dict[tuple[Any, ...], Frame | None] = {}
         self._levels = levels
         user, system = [level.user for level in levels], [level.system for level in levels]
         as_it_is: list[Digest] = [digest] * len(levels)
@@ -110,10 +112,9 @@ class PlainChats:
             return None  # a key twice, of which the first was dropped
         start = raw.find(listed[:_HEAD])
         end = start + len(listed)
-        bare = b"%b[]%b" % (raw[:start], raw[end:])
-        if raw[start:end] != listed:
+        if not raw.startswith(listed, start):
             return None  # as with a key before it that begins alike
-        frame = self._frame((bare, record.path, *roles), record, bare, listed)
+        frame = self._frame((raw[:start], raw[end:], record.path, *roles), record, listed)
         if frame is None:
             return None
         body = quick(raw) if record.route is None or len(raw) >= SHORTEST_BYTES else None
@@ -133,13 +134,13 @@ class PlainChats:
             redacted=last.redacted,
         )
 
-    def _frame(self, key: tuple[object, ...], record: Record, bare: bytes, listed: bytes) -> Frame | None:
+    def _frame(self, key: tuple[Any, ...], record: Record, listed: bytes) -> Frame | None:
         try:
             return self._frames[key]
         except KeyError:
             if len(self._frames) >= _FRAMES:
                 self._frames.clear()
-            found = self._frames[key] = self._framed(record, bare, listed)
+            found = self._frames[key] = self._framed(record, b"%b[]%b" % key[:2], listed)
             return found
 
     def _framed(self, record: Record, bare: bytes, listed: bytes) -> Frame | None:
@@ -168,6 +169,10 @@ class PlainChats:
         """Return the frame's number at each level; levels that see the same share one."""
         roles = tuple(message["role"] for message in messages)
         keyed = by_name(bare.dialect).keyed
+        first = keyed(bare, self._levels[0])[0]
+        nested = any(isinstance(value, list | dict) for field, value in first.items() if field != "messages")
+        if not nested and first.keys().isdisjoint(_TOOLS):
+            return (frame_number(first, roles, self._levels[0]),) * len(self._levels)  # nothing that a level rewrites
         numbers: list[int] = []
         before: tuple[JsonObject, bool] | None = None
         for rule in self._levels:

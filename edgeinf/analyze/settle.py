@@ -10,11 +10,13 @@ are told to be equal are so with masks, so one speaks for all of its like.
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from edgeinf.analyze import heap
 from edgeinf.analyze.coarse import COARSE, REWRITTEN_DIALECTS, TELLING, coarse_levels
 from edgeinf.analyze.columns import ELIGIBLE
 from edgeinf.analyze.dense import Hashes, Ids, densify, mixed
@@ -25,6 +27,8 @@ from edgeinf.analyze.scopes import scoped
 from edgeinf.analyze.simulate import first_at_or_after, grouped
 
 __all__ = ["settle"]
+
+_AT_ONCE = 2  # levels
 
 Mask = npt.NDArray[np.bool_]
 
@@ -46,19 +50,10 @@ def _settle(log: Log, options: Options, crew: Crew) -> int:
     rows: Any = slice(None) if bool(chosen.all()) else np.flatnonzero(chosen).astype(np.uint32)
     # Where each of them has its only key; whoever may share, what is repeated is counted as if everybody did.
     places: Any = rows if log.parts is None else (np.cumsum(log.parts) - log.parts)[rows]
-    safe = log.keys["safe"][places]
-    needed: dict[str, Mask] = {}
-    for name in names:
-        key = scoped(log, "shared" if name == options.level else options.scope).key(log)[rows]
-        key ^= log.keys[name][places]
-        ids, _ = densify(key)
-        del key
-        needed[name] = _outliving(ids, log, rows, options)
-        if name in COARSE:
-            needed[name] |= _shared(ids, log.keys[TELLING][places] if name == "masked" else safe)
+    needed = _needed(log, options, names, rows, places)
+    heap.give_back()
     numbers: dict[str, int] = {}
     of_group = mixed(np.array([numbers.setdefault(name, len(numbers)) for name in dialects]))
-    del safe
     reading, speakers = _speakers(log, rows, places, needed, of_group[log.group])
     wanted = np.zeros(len(reading), np.uint8)  # a bit for each level at which a request's key is needed
     for number, name in enumerate(names):
@@ -69,6 +64,24 @@ def _settle(log: Log, options: Options, crew: Crew) -> int:
         keys[_picked(places, np.flatnonzero(needed[name]))] = true[number][speakers[name]]
         log.keys[name] = keys
     return len(reading)
+
+
+def _needed(log: Log, options: Options, names: list[str], rows: Any, places: Any) -> dict[str, Mask]:
+    """Return by level which requests need their true key."""
+    safe = log.keys["safe"][places]
+
+    def at(name: str) -> Mask:
+        key = scoped(log, "shared" if name == options.level else options.scope).key(log)[rows]
+        key ^= log.keys[name][places]
+        ids, _ = densify(key)
+        del key
+        found = _outliving(ids, log, rows, options)
+        if name in COARSE:
+            found |= _shared(ids, log.keys[TELLING][places] if name == "masked" else safe)
+        return found
+
+    with ThreadPoolExecutor(_AT_ONCE) as threads:  # long columns leave the interpreter to each other
+        return dict(zip(names, threads.map(at, names), strict=True))
 
 
 def _speakers(
