@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
 from edgeinf.core.config.schema import Cache, Config, Events, Limit, Region
 from edgeinf.core.wire.headers import Headers
@@ -126,6 +127,7 @@ def generations(config: Config) -> list[tuple[Generation, frozenset[str]]]:
     return found
 
 
+@pytest.mark.timeout(900)  # it is a hundred thousand requests, however busy the machine is
 async def test_no_tenant_ever_sees_anothers_answer(tmp_path: Path) -> None:
     chance = random.Random(20_240_817)
     regions = (Region(name="r", url="http://127.0.0.1:9", serves=("openai", "anthropic")),)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 
 import msgspec
@@ -37,15 +36,14 @@ async def fill(x: Exchange, flight: Flight, runtime: Runtime, find: bytes) -> No
     try:
         if elsewhere is None or not await elsewhere.board(x, flight, find):
             await _fill(x, flight, runtime)
-    except asyncio.CancelledError:
-        flight.fail(CallError("the call was given up", status=499, code="client_gone"))
-        raise
     except CallError as error:
         flight.fail(error)
     except Exception as error:
         _log.exception("a bug while relaying")
         flight.fail(CallError(f"a bug in edgeinf: {type(error).__name__}", status=500, code="internal"))
     finally:
+        if not flight.done:  # it was cancelled, or the process ends: nobody waits on for what does not come
+            flight.fail(CallError("the call was given up", status=499, code="client_gone"))
         if find:
             runtime.flights.pop(find, None)
             if elsewhere is not None:
