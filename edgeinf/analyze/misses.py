@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
 
+from edgeinf.analyze import heap
 from edgeinf.analyze.causes import Cause, advice
 from edgeinf.analyze.dense import mixed, order_of
 from edgeinf.analyze.diff import Difference
@@ -33,6 +34,7 @@ T = TypeVar("T")
 _ALL_UP_TO = 12_000
 _SAMPLE = 2_000
 _AT_ONCE = 250  # misses whose requests are held at one time
+_ROWS = 1 << 16  # requests that are looked at at one time
 _NEAR, _FAR = 6, 3  # earlier requests to compare with: of the same surroundings, and of any
 
 
@@ -110,15 +112,18 @@ def compare_misses(log: Log, run: LevelRun, level: str, scope: Scoped, crew: Cre
         return None
     ids = run.ids
     eligible = ids != NO_ID
-    first = np.zeros(log.rows, bool)
-    _, starts = np.unique(ids[eligible], return_index=True)
-    first[np.flatnonzero(eligible)[starts]] = True
+    first = _first(ids, eligible)
     expired = int((eligible & ~first & ~run.hit & ~run.coalesced).sum())
     asked = log.question_group[log.question]
-    again = eligible & (np.bincount(asked, eligible)[asked] > 1)  # what is asked once has nothing to be near to
-    near = _Grouping(log, _surroundings(log), scope, again)
-    far = _Grouping(log, asked, scope, again)
+    counts = np.bincount(asked[eligible], minlength=len(log.question_group))
+    again = eligible & (counts > 1)[asked]  # what is asked once has nothing to be near to
+    rows = np.flatnonzero(again).astype(np.int32)
     wanted = np.flatnonzero(first & again & (log.question != 0))
+    del asked, eligible, again
+    heap.give_back()
+    far = _Grouping(log, rows, lambda some: log.question_group[log.question[some]], scope)
+    near = _Grouping(log, rows, _surroundings(log), scope)
+    heap.give_back()
     wanted = wanted[far.has_earlier(wanted)]  # somebody asked the like before
     total = len(wanted)
     sampled = total > _ALL_UP_TO
@@ -131,35 +136,50 @@ def compare_misses(log: Log, run: LevelRun, level: str, scope: Scoped, crew: Cre
     return Comparing(_compared(log, pairs, level, crew), log.rows, total, len(pairs), int(first.sum()), expired)
 
 
-def _surroundings(log: Log) -> Any:
+def _first(ids: Any, eligible: Any) -> Any:
+    """Return which eligible requests are the first of their id."""
+    where = np.full(int(ids[eligible].max(initial=0)) + 1, -1, np.int32)
+    for end in range(len(ids), 0, -_ROWS):
+        start = max(0, end - _ROWS)
+        places = np.flatnonzero(eligible[start:end])[::-1] + start
+        where[ids[places]] = places  # of equal ids the last one stays
+    first = np.zeros(len(ids), bool)
+    first[where[where >= 0]] = True
+    return first
+
+
+def _surroundings(log: Log) -> Callable[[Any], Any]:
     """Return what groups requests that ask the same within the same application: by its route if the log names it,
     else by what its prompt looks like."""
     if all(group.route is None for group in log.groups):
-        return log.question
+        return lambda rows: log.question[rows]
     routes: dict[str | None, int] = {}
     number = np.array([routes.setdefault(group.route, len(routes)) for group in log.groups], np.uint64)
-    around = log.question_group[log.question].astype(np.uint64)
-    around <<= np.uint64(20)
-    around += number[log.group]
+
+    def around(rows: Any) -> Any:
+        asked = log.question_group[log.question[rows]].astype(np.uint64)
+        return asked << np.uint64(20) | number[log.group[rows]]
+
     return around
 
 
 class _Grouping:
-    """Requests of one group stand together, in order of time."""
+    """Requests of one group and caller stand together, in order of time."""
 
-    def __init__(self, log: Log, group: Any, scope: Scoped, eligible: Any) -> None:
-        rows = np.flatnonzero(eligible).astype(np.int32)
-        key = mixed(group)
-        key ^= scope.key(log)
-        key = key[rows]
+    def __init__(self, log: Log, rows: Any, group: Callable[[Any], Any], scope: Scoped) -> None:
+        key = np.empty(len(rows), np.uint64)
+        for start in range(0, len(rows), _ROWS):
+            some = rows[start : start + _ROWS]
+            key[start : start + _ROWS] = mixed(group(some)) ^ scope.key(log, some)
         order = order_of(key)
-        begins = np.ones(len(rows), bool)
         key = key[order]
-        begins[1:] = key[1:] != key[:-1]
+        begins = np.arange(len(rows), dtype=np.int32)
+        begins[1:] *= key[1:] != key[:-1]
+        del key
+        self._start = np.maximum.accumulate(begins, out=begins)
         self._order = rows[order]
         self._place = np.full(log.rows, -1, np.int32)
         self._place[self._order] = np.arange(len(rows), dtype=np.int32)
-        self._start = np.maximum.accumulate(np.where(begins, np.arange(len(rows), dtype=np.int32), np.int32(0)))
 
     def has_earlier(self, rows: Any) -> Any:
         """Return which rows are not the first of their group."""

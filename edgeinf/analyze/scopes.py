@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import numpy as np
 import numpy.typing as npt
@@ -20,11 +22,11 @@ class Scoped(msgspec.Struct, frozen=True):
     by_user: bool
     allowed: npt.NDArray[np.bool_] | None
 
-    def key(self, log: Log) -> Hashes:
+    def key(self, log: Log, rows: Any = slice(None)) -> Hashes:
         """Return what is to be xor-ed into each request's digest; made anew each time, since it is large."""
-        key = self.of_group[log.group]
+        key: Hashes = self.of_group[log.group[rows]]
         if self.by_user and log.user is not None:
-            key ^= mixed(log.user.astype(np.uint64) + np.uint64(1 << 40))
+            key ^= mixed(log.user[rows].astype(np.uint64) + np.uint64(1 << 40))
         return key
 
     def equals(self, other: Scoped) -> bool:
