@@ -125,12 +125,12 @@ def study(
         for run in levels.values():
             if run is not None:
                 curving.begin(run)
-        say("risk", 0, 0)
-        risk = risks(log, levels)
-        heap.give_back()
         say("why equal questions miss", 0, 0)
         misses = None if comparing is None else comparing.misses()
         crew.dismiss()
+        say("risk", 0, 0)
+        risk = risks(log, levels)
+        heap.give_back()
         say("what it would bring", 0, 0)
         expected = whatif(log, default, options, probe) if default is not None else None
         heap.give_back()
