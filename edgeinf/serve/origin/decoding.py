@@ -10,7 +10,10 @@ __all__ = ["Inflater", "inflate_body", "inflater"]
 
 
 class Inflater:
-    """Decompresses gzip or zlib as it arrives. Raise ValueError on damage or when ``limit`` bytes are exceeded."""
+    """Decompresses gzip or zlib as it arrives. Raise ValueError on damage or when ``limit`` bytes are exceeded.
+
+    Members of gzip may follow one another (RFC 1952, section 2.2).
+    """
 
     def __init__(self, *, limit: int | None = None) -> None:
         self._state = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
@@ -19,6 +22,15 @@ class Inflater:
 
     def feed(self, data: bytes) -> bytes:
         """Return what ``data`` decompresses to."""
+        found: list[bytes] = []
+        while data:
+            if self._state.eof:
+                self._state = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+            found.append(self._decompress(data))
+            data = self._state.unused_data
+        return b"".join(found)
+
+    def _decompress(self, data: bytes) -> bytes:
         try:
             if self._limit is None:
                 return self._state.decompress(data)

@@ -30,11 +30,9 @@ def dialect_headers(
     origin: Origin, family: str, headers: dict[bytes, bytes], forward: tuple[bytes, ...] = ()
 ) -> Headers:
     """Return headers for a call that was understood: an allow-list, the region's own, one credential."""
-    out: Headers = [
-        (b"content-type", b"application/json"),
-        (b"accept", headers.get(b"accept", b"*/*")),
-        (b"accept-encoding", b"identity"),
-    ]
+    out: Headers = [(b"content-type", b"application/json"), (b"accept-encoding", b"identity")]
+    if b"accept" not in forward:  # an origin may go by it, and only what is forwarded by name is in the key
+        out.append((b"accept", b"*/*"))
     out += [(name, headers[name]) for name in (*_FORWARDED, *forward) if name in headers]
     if family == "anthropic" and b"anthropic-version" not in headers:
         out.append((b"anthropic-version", b"2023-06-01"))

@@ -13,12 +13,28 @@ from edgeinf.serve.origin.decoding import Inflater, inflate_body, inflater
 TEXT = b"data: hello\n\n" * 50
 
 
-@pytest.mark.parametrize("packed", [gzip.compress(TEXT), zlib.compress(TEXT)], ids=["gzip", "deflate"])
+@pytest.mark.parametrize(
+    "packed",
+    [
+        gzip.compress(TEXT),
+        zlib.compress(TEXT),
+        gzip.compress(TEXT[:20]) + gzip.compress(b"") + gzip.compress(TEXT[20:]),
+    ],
+    ids=["gzip", "deflate", "members"],
+)
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_pieces_of_any_size_give_the_text(packed: bytes, size: int):
     state = Inflater()
     assert b"".join(state.feed(packed[i : i + size]) for i in range(0, len(packed), size)) == TEXT
     assert state.whole
+
+
+def test_a_member_that_is_cut_short_or_no_member_is_seen():
+    state = Inflater()
+    state.feed(gzip.compress(TEXT) + gzip.compress(TEXT)[:-5])
+    assert not state.whole
+    with pytest.raises(ValueError, match="not gzip"):
+        Inflater().feed(gzip.compress(TEXT) + b"more")
 
 
 def test_what_is_cut_short_is_not_whole():
@@ -41,11 +57,12 @@ def test_an_unknown_coding_is_named():
     ("raw", "coding", "status"),
     [
         (gzip.compress(b"x" * 5000), "gzip", 413),
+        (gzip.compress(b"x" * 600) * 2, "gzip", 413),
         (gzip.compress(b"x" * 500)[:-4], "gzip", 400),
         (b"no gzip at all", "gzip", 400),
         (b"{}", "br", 415),
     ],
-    ids=["bomb", "cut", "garbage", "unknown"],
+    ids=["bomb", "bomb in members", "cut", "garbage", "unknown"],
 )
 def test_a_clients_body_is_refused_with_the_right_status(raw: bytes, coding: str, status: int):
     with pytest.raises(CallError) as refused:

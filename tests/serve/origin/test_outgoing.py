@@ -62,6 +62,12 @@ def test_a_call_that_was_understood_sends_an_allow_list():
     assert b"x-mine" not in dict(dialect_headers(OWN, "openai", CLIENT))
 
 
+def test_what_a_client_accepts_goes_to_the_origin_only_where_it_is_in_the_key():
+    client = {**CLIENT, b"accept": b"audio/wav"}
+    assert dict(dialect_headers(OWN, "openai", client))[b"accept"] == b"*/*"
+    assert dict(dialect_headers(OWN, "openai", client, forward=(b"accept",)))[b"accept"] == b"audio/wav"
+
+
 def test_an_opaque_path_sends_all_that_is_end_to_end():
     sent = dict(opaque_headers(OWN, "openai", CLIENT))
     assert sent[b"x-mine"] == b"1"
