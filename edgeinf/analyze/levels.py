@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from edgeinf.analyze import heap
 from edgeinf.analyze.columns import ELIGIBLE, STORABLE
 from edgeinf.analyze.dense import Ids, densify
 from edgeinf.analyze.log import Log
@@ -92,11 +93,13 @@ def run_level(log: Log, level: str, scope: Scoped, options: Options) -> LevelRun
     lookups = _lookups(log, ids, rows)
     outcome = simulate(lookups.grouped(), life) if options.max_entries is None else _bounded(lookups, life, options)
     hit, coalesced = _per_request(outcome, rows, log.rows)
-    value = worth(log, hit)
-    asked = shelved(ids)
+    del lookups, outcome, life
+    hit, coalesced, asked = shelved(hit), shelved(coalesced), shelved(ids)
     of_parts = asked if ids is ids_of_parts else shelved(ids_of_parts)
     rows = None if rows is None else shelved(rows)
-    return LevelRun(level, shelved(hit), shelved(coalesced), of_parts, unique, asked, rows, value)
+    del ids, ids_of_parts
+    heap.give_back()
+    return LevelRun(level, hit, coalesced, of_parts, unique, asked, rows, worth(log, hit))
 
 
 def _lookups(log: Log, ids: Ids, rows: npt.NDArray[np.uint32] | None) -> Lookups:

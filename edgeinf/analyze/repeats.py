@@ -40,7 +40,7 @@ def repeats(log: Log, shared: LevelRun) -> Repeats:
     """Split the repeats of a level that everybody shares by who asked before."""
     accesses = shared.lookups(log).grouped()
     order, begins = accesses.order, accesses.begins
-    again = np.flatnonzero(~begins)
+    again = np.flatnonzero(~begins).astype(np.int32)
     rows: Any = shared.rows if shared.rows is not None else np.arange(log.rows, dtype=np.uint32)
     now, before = rows[order[again]], rows[order[again - 1]]
     n = len(now)
@@ -82,7 +82,7 @@ def _tenant_numbers(log: Log) -> Any:
     numbers = [names.setdefault(g.tenant or g.key_id or g.team, len(names)) for g in log.groups]
     if set(names) <= {None}:
         return None
-    return np.array(numbers)[log.group]
+    return np.array(numbers, np.int32)[log.group]
 
 
 def top(log: Log, run: LevelRun, most: int = 10) -> list[Top]:

@@ -106,12 +106,13 @@ def whatif(log: Log, run: LevelRun, options: Options, probe: Probe | None = None
         assumptions.append(
             f"calls go to {probe.current} now and to {probe.best} then: {nearer_ms:.0f} ms less to the first byte"
         )
+    peaks = _peak(log, None), _peak(log, spared)  # before the latencies are there, which are large too
     before_ms, after_ms = _latencies(log, run, nearer_ms)
     monthly = _monthly(log, options, assumptions)
     usd_before, usd_after = _usd(log, spared, monthly)
     assumptions.append(f"a replica of the origin runs {_PER_REPLICA} requests at once")
-    before = _side(before_ms, log.rows, _peak(log, None), usd_before)
-    after = _side(after_ms, log.rows - int(spared.sum()), _peak(log, spared), usd_after)
+    before = _side(before_ms, log.rows, peaks[0], usd_before)
+    after = _side(after_ms, log.rows - int(spared.sum()), peaks[1], usd_after)
     return WhatIf(
         before=before,
         after=after,
