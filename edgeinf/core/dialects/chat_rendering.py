@@ -49,7 +49,15 @@ def judge_choices(call: Call, body: bytes) -> Verdict:
         unfit = "not every choice finished"
     else:
         unfit = next(filter(None, map(unfit_finish, choices)), None)
+        if unfit is None and len(choices) > 1 and _same_index(choices):
+            unfit = "two choices have one index"
     return Verdict(unfit=unfit, usage=read_usage(document.get("usage")), model=str_or_none(document.get("model")))
+
+
+def _same_index(choices: list[JsonObject]) -> bool:
+    """Return whether choices that are numbered share a number; some servers do not number them."""
+    numbers = [repr(choice["index"]) for choice in choices if "index" in choice]
+    return len(set(numbers)) < len(numbers)
 
 
 def marks(call: Call) -> tuple[bytes, ...]:
