@@ -13,6 +13,7 @@ from edgeinf.core.dialects.chat_editing import ChatEditor
 from edgeinf.core.dialects.editing import Editor, Edits, wants_json
 from edgeinf.core.dialects.responses_editing import ResponsesEditor
 from edgeinf.core.errors import CallError
+from edgeinf.core.wire.canonical import JsonObject
 from edgeinf.core.wire.sse import Event
 from edgeinf.serve.answer.channels import TextChannel
 from edgeinf.serve.answer.repair import repaired
@@ -65,7 +66,7 @@ class AnswerView:
 
     def editor(self) -> Editor:
         """Return an editor for one reading of the answer, from its start."""
-        return _EDITORS[self._dialect](_Pass(self._rules, self._note, plain=self._asks_json))
+        return _Careful(_EDITORS[self._dialect](_Pass(self._rules, self._note, plain=self._asks_json)))
 
     def whole(self, body: bytes) -> bytes:
         """Return a whole answer. Raise CallError where a pattern blocks it."""
@@ -74,7 +75,7 @@ class AnswerView:
         except msgspec.DecodeError:
             document = None
         if not isinstance(document, dict):
-            raise CallError("the origin's answer cannot be understood", status=502, code="origin_bad")
+            raise _not_understood()
         edited = self.editor().whole(document)
         if self._rules.repair and self._asks_json:
             edited = _Repair().run(self._dialect, edited)
@@ -89,6 +90,33 @@ class AnswerView:
         if verdict not in self.verdicts:
             self.verdicts.append(verdict)
             self._x.guard = [*(self._x.guard or ()), verdict]
+
+
+class _Careful:
+    """An editor to which an odd answer is one that cannot be understood, so that nothing passes unedited."""
+
+    def __init__(self, editor: Editor) -> None:
+        self._editor = editor
+
+    def event(self, event: Event) -> list[Event]:
+        try:
+            return self._editor.event(event)
+        except _ODD as error:
+            raise _not_understood() from error
+
+    def whole(self, document: JsonObject) -> JsonObject:
+        try:
+            return self._editor.whole(document)
+        except _ODD as error:
+            raise _not_understood() from error
+
+
+# What comes of a value of another type than a dialect has at its place.
+_ODD = (TypeError, AttributeError, LookupError, ValueError)
+
+
+def _not_understood() -> CallError:
+    return CallError("the origin's answer cannot be understood", status=502, code="origin_bad")
 
 
 class _Pass:

@@ -16,6 +16,7 @@ from edgeinf.core.dialects import by_name
 from edgeinf.core.wire import sse
 from edgeinf.mock import MockOrigin
 from edgeinf.serve.generation import make_generation
+from tests.serve.origin.raw import raw_origin
 from tests.serve.running import Proxy, chat, config_for, running
 
 PERSONAL = "Write to jane.doe@example.com or call +1 415 555 2671; the card is 4111 1111 1111 1111. " * 3
@@ -201,3 +202,17 @@ async def test_an_answer_too_large_to_look_through_is_not_passed_on(tmp_path: Pa
         answer = await proxy.ask()
     assert "jane" not in answer.text
     assert answer.status_code == 502
+
+
+async def test_nothing_of_a_stream_that_cannot_be_edited_passes(tmp_path: Path) -> None:
+    """A choice that is numbered by a list, say: the rules would not know what it belongs to."""
+    odd = {"choices": [{"index": [1], "finish_reason": "stop", "delta": {"content": "jane"}}]}
+    body = b"data: %b\n\ndata: [DONE]\n\n" % json.dumps(odd).encode()
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: %d\r\n\r\n" % len(body)
+    async with (
+        raw_origin(head + body) as plain,
+        running(config_for(tmp_path, plain.url, answer=AnswerRules(header="Note: ", footer="."))) as proxy,
+    ):
+        answer = await proxy.client.post("/v1/chat/completions", json=chat(stream=True))
+    assert "jane" not in answer.text
+    assert "origin_bad" in answer.text
