@@ -33,8 +33,7 @@ __all__ = ["Interpreter"]
 
 Key = TypeVar("Key")
 
-_MEMO = 8_000
-_BY_SAFE = 3_000
+_MEMO = 3_000
 _WITH_SCHEMAS = frozenset({"tools", "functions", "response_format", "output_config", "output_format", "text"})
 
 
@@ -153,7 +152,7 @@ class Interpreter:
                     return (*keys, *known)
         if "safe" in self.levels:
             at = self.levels.index("safe")
-            if len(self._by_safe) >= _BY_SAFE:
+            if len(self._by_safe) >= _MEMO:
                 self._by_safe.clear()
             self._by_safe[context, keys[at]] = tuple(keys[at + 1 :])
         return tuple(keys)

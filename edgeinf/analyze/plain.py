@@ -28,7 +28,7 @@ from edgeinf.core.wire.canonical import JsonObject
 __all__ = ["PlainChats"]
 
 _FRAMES = 1_000
-_TEXTS = 8_000  # of a generation; two are kept
+_TEXTS = 2_000  # of a generation; two are kept
 _HEAD = 32  # a whole list is too much to look for
 _LONG = 64  # longer texts are known by a digest of them
 _REWRITTEN = frozenset({"system", "developer"})
