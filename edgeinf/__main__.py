@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import sys
@@ -19,7 +20,8 @@ def main() -> int:
         code = _INTERRUPTED
     if code == _INTERRUPTED:
         # Python would end by the signal after all where the interrupt met code made from text, as dataclasses are:
-        # it counts such an interrupt as never caught.
+        # it counts such an interrupt as never caught. What must happen at an end is done first.
+        atexit._run_exitfuncs()
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError, ValueError, AttributeError):
                 stream.flush()

@@ -214,6 +214,7 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, sent: signal.Signals
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (code, b""), err
     assert b"Traceback" not in err
+    assert b"leaked" not in err
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
