@@ -70,6 +70,7 @@ class Repeats:
         self._known: LruTtl[int, Repeat] = LruTtl(max_entries=_MOST)
         self._once: set[int] = set()
         self._names: tuple[Hashable, RequestNames] | None = None  # of which config, with which prompts
+        self._parted: tuple[bytes, tuple[bytes, list[bytes]]] = b"", (b"", [])
 
     def answer(self, data: bytes, client: str) -> bytes | None:
         """Return the whole HTTP/1.1 answer to a request's bytes; None, with nothing charged, where it is not known."""
@@ -163,11 +164,14 @@ class Repeats:
         self._known.put(find, known, now=0.0, ttl_s=1.0)
 
     def _part(self, data: bytes) -> tuple[bytes, list[bytes]]:
+        if data is self._parted[0]:  # it was looked for a moment ago, and is learnt now
+            return self._parted[1]
         generation = self._runtime.generation
         read: frozenset[str] = frozenset() if generation.assembler is None else generation.assembler.headers
         if self._names is None or self._names[0] != (generation.number, read):
             self._names = (generation.number, read), RequestNames(generation.config, read)
-        return self._names[1].part(data)
+        self._parted = data, self._names[1].part(data)
+        return self._parted[1]
 
 
 def _traced(lines: Sequence[bytes]) -> str | None:
