@@ -68,6 +68,7 @@ class Generation:
         self.forward_headers = tuple(sorted(name.lower().encode() for name in config.cache.forward_headers))
         self.read_headers = (*_READ_HEADERS, *self.forward_headers)
         self._groups: dict[tuple[str, str], str] = {}
+        self._other_names: dict[tuple[str, str], tuple[str, ...]] = {}
 
     def origins_for(self, family: str, model: str) -> list[Origin]:
         """Return the origins that may serve a call of this family, in the config's order."""
@@ -76,6 +77,16 @@ class Generation:
     def stages(self, family: str, model: str) -> tuple[tuple[Target, ...], ...]:
         """Return where a call may go: the model's own targets, then those of each fallback model."""
         return self.models.stages(family, model)
+
+    def other_names(self, family: str, model: str) -> tuple[str, ...]:
+        """Return what else a model is called by its own regions. What fallback models say is never stored."""
+        known = self._other_names.get((family, model))
+        if known is None:
+            own = [stage for stage in self.stages(family, model)[:1] if not stage[0].fallback]
+            known = tuple(sorted({target.sent for stage in own for target in stage} - {model}))
+            if len(self._other_names) < 4096:
+                self._other_names[(family, model)] = known
+        return known
 
     def group(self, family: str, model: str) -> str:
         """Return the digest of the origin group: whatever the config adds to a call, but no credential.

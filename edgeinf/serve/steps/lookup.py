@@ -46,13 +46,11 @@ def _bypass(x: Exchange, generation: Generation) -> str | None:
     """Return why the call may be neither looked up nor stored, whatever its model is called by client and regions."""
     assert x.call is not None
     assert x.dialect is not None
-    own = generation.stages(x.dialect.family, x.call.model)[:1]  # what fallback models say is never stored
-    for name in dict.fromkeys((x.call.model, *(target.sent for stage in own for target in stage))):
-        call = x.call if name == x.call.model else msgspec.structs.replace(x.call, model=name)
-        reason = bypass_reason(call, x.dialect, generation.policy)
-        if reason is not None:
-            return reason
-    return None
+    reason = bypass_reason(x.call, x.dialect, generation.policy)
+    for name in generation.other_names(x.dialect.family, x.call.model):
+        if reason is None:
+            reason = bypass_reason(msgspec.structs.replace(x.call, model=name), x.dialect, generation.policy)
+    return reason
 
 
 def usable(x: Exchange, entry: Entry, now: float) -> bool:
