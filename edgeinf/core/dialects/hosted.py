@@ -5,6 +5,7 @@ A tool of a type that nobody here knows may be one of them, so it bypasses too.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from edgeinf.core.dialects.base import as_object
@@ -55,6 +56,7 @@ def hosted_tools(tools: Any) -> list[str]:
     return list(dict.fromkeys(reasons))
 
 
+@lru_cache(maxsize=1024)
 def live_model(model: str) -> bool:
     """Return whether a model searches the web by its name alone."""
     own = model.split("/")[-1]
