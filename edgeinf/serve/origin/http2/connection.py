@@ -24,10 +24,10 @@ from edgeinf.serve.origin.http2.sending import fields, pour, send_while_unanswer
 from edgeinf.serve.origin.http2.stream import NotProcessed, Stream
 from edgeinf.serve.origin.keeping import RACE_S, keep_alive
 
-__all__ = ["Http2Connection"]
+__all__ = ["FIRST_LIMIT", "Http2Connection"]
 
 # So many streams are opened before the origin has said how many it allows.
-_FIRST_LIMIT = 100
+FIRST_LIMIT = 100
 # What we may owe an origin that asks (pings, settings) but reads no reply.
 _MAX_OWED = 2**20
 
@@ -35,7 +35,7 @@ _MAX_OWED = 2**20
 class Http2Connection(asyncio.Protocol):
     """One connection; carries as many requests at once as the origin allows."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, now: Callable[[], float]) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, now: Callable[[], float], limit: int = FIRST_LIMIT) -> None:
         self._loop = loop
         self._now = now
         self.transport: asyncio.Transport | None = None
@@ -44,7 +44,7 @@ class Http2Connection(asyncio.Protocol):
         self.kept = False  # it has waited for requests, so the origin may have closed it meanwhile
         self.unwelcome = False  # the origin wants HTTP/1.1 after all
         self.retired = False  # it takes no new requests
-        self.limit = _FIRST_LIMIT
+        self.limit = limit
         self.rests_until = 0.0  # the origin refused a stream just now
         self.streams: dict[int, Stream] = {}
         self.on_idle: Callable[[], None] | None = None

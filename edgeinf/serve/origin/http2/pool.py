@@ -17,7 +17,7 @@ from edgeinf.serve.origin.address import Address, locate
 from edgeinf.serve.origin.client import ConnectFailed, Request, Response
 from edgeinf.serve.origin.connection import Connection
 from edgeinf.serve.origin.dialling import Resolve, TlsContexts, reach, resolve, tls_contexts
-from edgeinf.serve.origin.http2.connection import Http2Connection
+from edgeinf.serve.origin.http2.connection import FIRST_LIMIT, Http2Connection
 from edgeinf.serve.origin.http2.stream import NotProcessed
 from edgeinf.serve.origin.keeping import MAX_AGE_S, MAX_IDLE_S
 from edgeinf.serve.origin.pool import Connections
@@ -34,8 +34,9 @@ _WARM_S = 5.0
 class _Negotiated(asyncio.Protocol):
     """Becomes what the handshake agreed on."""
 
-    def __init__(self, now: Callable[[], float]) -> None:
+    def __init__(self, now: Callable[[], float], limit: int) -> None:
         self._now = now
+        self._limit = limit  # what the origin allowed on another connection, until it says what it does on this one
         self.transport: asyncio.BaseTransport | None = None
         self.speaks: Http2Connection | Connection | None = None
 
@@ -43,8 +44,11 @@ class _Negotiated(asyncio.Protocol):
         self.transport = transport
         tls = transport.get_extra_info("ssl_object")
         chosen = None if tls is None else tls.selected_alpn_protocol()
-        kind = Http2Connection if chosen == "h2" else Connection
-        self.speaks = kind(asyncio.get_running_loop(), self._now)
+        loop = asyncio.get_running_loop()
+        if chosen == "h2":
+            self.speaks = Http2Connection(loop, self._now, self._limit)
+        else:
+            self.speaks = Connection(loop, self._now)
         transport.set_protocol(self.speaks)
         self.speaks.connection_made(transport)
 
@@ -59,7 +63,7 @@ class _Shared:
         self.spoken: list[Connection] = []  # HTTP/1.1 connections that an offer of HTTP/2 ended in
         self._dials: set[asyncio.Task[None]] = set()
         self._waiting = 0
-        self._limit = 100  # requests that fit on one connection, as far as is known
+        self._limit = FIRST_LIMIT  # requests that fit on one connection, as far as is known
 
     def is_plain(self) -> bool:
         return self._now() < self.plain_until
@@ -132,7 +136,8 @@ class _Shared:
     async def _dial(self, timeout_s: float) -> None:
         context = self._tls("h2", "http/1.1")
         host, port = self._address.host, self._address.port
-        made = await reach(lambda: _Negotiated(self._now), host, port, context, timeout_s, resolve=self._resolve)
+        limit = max(1, self._limit)
+        made = await reach(lambda: _Negotiated(self._now, limit), host, port, context, timeout_s, resolve=self._resolve)
         if isinstance(made.speaks, Http2Connection):
             self.plain_until = 0.0
             made.speaks.on_idle = self.tidy

@@ -105,7 +105,8 @@ async def test_above_the_origins_limit_another_connection_is_opened(
     async with scripted(certificate, handle) as origin:
         origin.settings[SettingCodes.MAX_CONCURRENT_STREAMS] = limit
         await client.warm(origin.url, 1, http2=True)
-        await asyncio.sleep(0.05)
+        [first] = client._http2._pools["localhost", origin.port].connections  # type: ignore[union-attr]
+        await origin.until(lambda: first.limit == limit)  # what it allows is remembered for the others
         tasks = [asyncio.create_task(get(client, origin.url)) for _ in range(6)]
         await origin.until(lambda: len(origin.asked) == 6)
         release.set()
