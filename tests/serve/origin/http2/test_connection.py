@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from h2.errors import ErrorCodes
-from h2.settings import SettingCodes
 from hyperframe.frame import DataFrame, HeadersFrame, PingFrame, PushPromiseFrame, SettingsFrame
 
 from edgeinf.core.clock import FakeClock
@@ -473,23 +472,3 @@ async def test_an_origin_that_asks_for_replies_and_reads_none_is_left(client: Co
         ours.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
         with pytest.raises(Malformed, match="reads none"):
             await asyncio.wait_for(client.send(request(origin.url)), 60)
-
-
-async def test_a_limit_that_shrinks_is_kept(client: Connections, certificate: Certificate):
-    release = asyncio.Event()
-
-    async def handle(asked: Asked) -> None:
-        await asked.whole.wait()
-        await release.wait()
-        asked.answer()
-
-    async with scripted(certificate, handle) as origin:
-        origin.settings[SettingCodes.MAX_CONCURRENT_STREAMS] = 2
-        assert await client.warm(origin.url, 3, http2=True) == 1
-        await asyncio.sleep(0.05)  # its settings arrive
-        tasks = [asyncio.create_task(client.send(request(origin.url))) for _ in range(5)]
-        await origin.until(lambda: len(origin.asked) == 5)
-        assert max(len(peer.asked) for peer in origin.peers) == 2
-        assert origin.errors == []
-        release.set()
-        assert [await body_of(await task) for task in tasks] == [b"hi"] * 5

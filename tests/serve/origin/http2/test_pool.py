@@ -112,6 +112,7 @@ async def test_above_the_origins_limit_another_connection_is_opened(
         release.set()
         assert await asyncio.gather(*tasks) == [b"hi"] * 6
         assert max(len(peer.asked) for peer in origin.peers) <= limit
+        assert origin.errors == []
 
 
 async def test_an_origin_that_allows_no_request_is_a_failure_not_a_loop(client: Connections, certificate: Certificate):

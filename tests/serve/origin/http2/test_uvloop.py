@@ -23,7 +23,6 @@ CASES: list[Case] = [
     test_connection.test_a_lost_connection_is_lost_for_every_stream,
     test_connection.test_a_reader_that_is_slow_holds_its_own_stream_back_and_no_other,
     test_connection.test_going_away_spares_what_the_origin_works_on_and_asks_the_rest_again,
-    test_connection.test_a_limit_that_shrinks_is_kept,
     test_pool.test_an_origin_without_http2_is_asked_over_http1_and_that_is_remembered,
     test_pool.test_a_cold_burst_waits_for_one_handshake,
     test_pool.test_giving_up_while_connecting_leaves_nothing_open,
